@@ -11,6 +11,7 @@ AnsibleModule.run_command has no time limit, and npu-smi is known to hang.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -94,10 +95,8 @@ def run(
 def _kill(process: subprocess.Popen[bytes]) -> t.Tuple[bytes, bytes]:
     """Stop the whole process group and return what it printed so far."""
     for signum in (signal.SIGTERM, signal.SIGKILL):
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signum)
-        except ProcessLookupError:
-            pass
         try:
             return process.communicate(timeout=GRACE_SECONDS)
         except subprocess.TimeoutExpired:
