@@ -1,0 +1,179 @@
+# Copyright (c) 2026, npufleet.ascend maintainers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# PRIVATE to the collection: modules are the public surface.
+
+"""One engine on this host: look, carry out a plan, wait until it answers. The collaborators (adapter, HTTP, clock) are injected."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import typing as t
+
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_log import explain, last_meaningful, redact
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_plan import Actual, Plan
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_spec import EngineSpec
+from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
+from ansible_collections.npufleet.ascend.plugins.module_utils._files import read_text, write_text
+from ansible_collections.npufleet.ascend.plugins.module_utils._http import Fetch
+from ansible_collections.npufleet.ascend.plugins.module_utils._readiness import Outcome, Target, wait
+from ansible_collections.npufleet.ascend.plugins.module_utils._service import Runtime, ServiceState, files_current
+
+# Lines of the log that are searched for the first error and the signatures.
+LOG_LINES = 2000
+
+
+class EngineFailedError(NpufleetError):
+    """The engine did not become ready. ``report`` is what its log says (see _engine_log.explain)."""
+
+    def __init__(self, what: str, where: str, remedy: str, report: t.Dict[str, t.Any]) -> None:
+        super().__init__(what, where, remedy)
+        self.report = report
+
+
+class Clock(t.NamedTuple):
+    """Seconds since the epoch, and a way to wait; tests bring their own."""
+
+    now: t.Callable[[], float]
+    sleep: t.Callable[[float], None]
+
+
+class Engine:
+    """The engine of one spec. ``launch.json`` in its folder (0600) records what the last launch was and how far it came."""
+
+    def __init__(self, spec: EngineSpec, runtime: Runtime, fetch: Fetch, clock: Clock) -> None:
+        self.spec = spec
+        self._runtime = runtime
+        self._fetch = fetch
+        self._clock = clock
+        self._record_path = os.path.join(spec.working_directory, "launch.json")
+        self.service = ServiceState()
+
+    def inspect(self) -> Actual:
+        """Look at the service and at the record of its last launch. Reads only."""
+        self.service = self._runtime.inspect(self.spec)
+        record = self._record()
+        return Actual(
+            defined=self.service.defined,
+            running=self.service.running,
+            enabled=self.service.enabled,
+            files_current=files_current(self._runtime.files(self.spec)),
+            digest=record.get("digest"),
+            applied=record.get("spec"),
+        )
+
+    def apply(self, plan: Plan) -> None:
+        """Carry out the steps in order. The record says "unfinished" until all are done, so that an interrupted run is seen by the next."""
+        defines = "define" in plan.steps
+        if defines and os.path.isdir(self.spec.working_directory):
+            self._write_record(dict(self._record(), digest=None))
+        for step in plan.steps:
+            getattr(self, "_" + step)()
+        if defines:
+            self._write_record(dict(self._record(), digest=self.spec.digest()))
+
+    def _define(self) -> None:
+        self._runtime.define(self.spec)
+        self._write_record(dict(self._record(), digest=None, spec=self.spec.public()))
+
+    def _enable(self) -> None:
+        self._runtime.enable(self.spec)
+
+    def _start(self) -> None:
+        mark = self._runtime.log_mark(self.spec)
+        started = self._clock.now()
+        self._write_record(dict(self._record(), status="starting", started_at=started, log_mark=mark, pid=0, ready_seconds=None))
+        self._runtime.start(self.spec)
+        self.service = self._runtime.inspect(self.spec)
+        self._write_record(dict(self._record(), pid=self.service.pid))
+
+    def _stop(self) -> None:
+        self._runtime.stop(self.spec)
+
+    def _remove(self) -> None:
+        self._runtime.remove(self.spec)
+        shutil.rmtree(self.spec.working_directory, ignore_errors=True)
+
+    def wait_ready(self, slice_seconds: float, timeout: float) -> t.Dict[str, t.Any]:
+        """Wait at most ``slice_seconds`` of the ``timeout`` that began with the launch.
+
+        Returns ``{"pending": bool, "seconds": s, "progress": text, "completion": {...} | None, "ready_seconds": s | None}``.
+
+        :raises EngineFailedError: the engine died, answers wrongly, or is not ready in time
+        """
+        record = self._watched_record()
+        started = float(record["started_at"])
+        limit = started + timeout
+        deadline = min(limit, self._clock.now() + slice_seconds)
+        target = Target(self.spec.base_url, self.spec.served_model_name, self.spec.api_key)
+        outcome = wait(target, lambda: self._alive(int(record["pid"])), self._fetch, self._clock.now, self._clock.sleep, deadline)
+        seconds = self._clock.now() - started
+        if outcome.status == "ready":
+            if record.get("ready_seconds") is None:
+                record = dict(record, status="ready", ready_seconds=round(seconds, 1))
+                self._write_record(record)
+            return {
+                "pending": False,
+                "seconds": seconds,
+                "progress": "ready",
+                "completion": outcome.completion,
+                "ready_seconds": record["ready_seconds"],
+            }
+        lines = self._log(record)
+        if outcome.status == "pending" and self._clock.now() < limit:
+            progress = "{0}: {1}".format(outcome.phase, last_meaningful(lines) or outcome.detail)
+            return {"pending": True, "seconds": seconds, "progress": progress, "completion": None, "ready_seconds": None}
+        raise self._failure(outcome, lines, seconds, str(record.get("status")))
+
+    def _watched_record(self) -> t.Dict[str, t.Any]:
+        """The record to measure from. An engine that restarted by itself since it was ready is measured from now."""
+        record = self._record()
+        if record.get("status") == "starting" and record.get("pid"):
+            return record
+        if record.get("pid") == self.service.pid and record.get("started_at"):
+            return record
+        mark = self._runtime.log_mark(self.spec)
+        record = dict(record, pid=self.service.pid, status="starting", started_at=self._clock.now(), log_mark=mark, ready_seconds=None)
+        self._write_record(record)
+        return record
+
+    def _alive(self, pid: int) -> bool:
+        self.service = self._runtime.inspect(self.spec)
+        return self.service.running and self.service.pid == pid
+
+    def _log(self, record: t.Mapping[str, t.Any]) -> t.List[str]:
+        lines = self._runtime.logs(self.spec, str(record.get("log_mark") or ""), LOG_LINES)
+        return redact(lines, [value for _name, value in self.spec.secret_env])
+
+    def _failure(self, outcome: Outcome, lines: t.List[str], seconds: float, status: str) -> EngineFailedError:
+        report = explain(lines, self.spec.accelerator)
+        if status == "starting":
+            # A service manager would start a broken engine again and again; what is left is the definition and the log.
+            self._runtime.stop(self.spec)
+        what = {
+            "dead": "the engine {0} died while starting, after {1:.0f} s",
+            "pending": "the engine {0} is not ready after {1:.0f} s",
+            "refused": "the engine {0} answers, but not as asked, after {1:.0f} s",
+        }[outcome.status].format(self.spec.name, seconds)
+        said = report["first_error"] or outcome.detail or self.service.detail
+        signature = report.get("signature")
+        if signature:
+            remedy = "{0} {1} [{2}; {3}]".format(signature["cause"], signature["remedy"], signature["id"], signature["source"])
+        else:
+            remedy = "Read the last lines of its log, below"
+        return EngineFailedError(
+            "{0}: {1}".format(what, said), "{0} service {1}".format(self._runtime.kind, self.spec.name), remedy, report
+        )
+
+    def _record(self) -> t.Dict[str, t.Any]:
+        try:
+            value = json.loads(read_text(self._record_path) or "{}")
+        except ValueError:
+            return {}
+        return value if isinstance(value, dict) else {}
+
+    def _write_record(self, record: t.Mapping[str, t.Any]) -> None:
+        write_text(self._record_path, json.dumps(record, sort_keys=True, indent=1) + "\n", 0o600)

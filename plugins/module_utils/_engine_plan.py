@@ -1,0 +1,134 @@
+# Copyright (c) 2026, npufleet.ascend maintainers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# PRIVATE to the collection: modules are the public surface.
+
+"""Wanted against actual: keep, create, replace, start, stop, restart or remove, and the diff. One comparison decides ``changed``."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_spec import EngineSpec
+from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
+
+STATES = ("present", "started", "stopped", "restarted", "absent")
+
+
+class Actual(t.NamedTuple):
+    """What is there now.
+
+    ``applied`` is the public spec that the last finished launch recorded, ``digest`` its digest; ``files_current`` tells whether the
+    service files on disk are those that the wanted spec renders.
+    """
+
+    defined: bool = False
+    running: bool = False
+    enabled: bool = False
+    files_current: bool = False
+    digest: t.Optional[str] = None
+    applied: t.Optional[t.Dict[str, t.Any]] = None
+
+
+class Plan(t.NamedTuple):
+    """``steps`` in order, out of: define, start, stop, remove, enable. ``interrupts`` is True when clients of a running engine notice."""
+
+    action: str
+    steps: t.Tuple[str, ...]
+    interrupts: bool
+    reasons: t.Tuple[str, ...]
+    before: t.Dict[str, t.Any]
+    after: t.Dict[str, t.Any]
+
+    @property
+    def changed(self) -> bool:
+        return bool(self.steps)
+
+
+class ConsentError(NpufleetError):
+    """A running engine would be replaced and nobody said whether it may be."""
+
+
+def make_plan(spec: EngineSpec, actual: Actual, state: str) -> Plan:
+    """Return what brings ``actual`` to ``state`` of ``spec``. Pure: nothing is done."""
+    reasons = tuple(differences(spec, actual)) if actual.defined else ()
+    before = _shown(actual.applied, actual.defined, actual.running)
+    if state == "absent":
+        steps = (("stop",) if actual.running else ()) + (("remove",) if actual.defined else ())
+        return Plan("remove" if steps else "keep", steps, actual.running, (), before, {"state": "absent"} if steps else before)
+    steps = _steps(actual, bool(reasons), state)
+    running = actual.running if state == "present" else state != "stopped"
+    after = _shown(spec.public(), True, running) if steps else before
+    if steps and reasons and before.get("spec") == after.get("spec"):
+        after["rewritten"] = list(reasons)
+    return Plan(_action(steps, actual), steps, actual.running and "stop" in steps, reasons, before, after)
+
+
+def _steps(actual: Actual, differs: bool, state: str) -> t.Tuple[str, ...]:
+    define = ("define",) if differs or not actual.defined else ()
+    if state == "stopped":
+        return (("stop",) if actual.running else ()) + define
+    if state == "present":
+        # Defined, running or not as it was: a running engine is only touched when its spec differs.
+        return ("stop", *define, "start") if actual.running and differs else define
+    stop = ("stop",) if actual.running and (differs or state == "restarted") else ()
+    start = ("start",) if stop or not actual.running else ()
+    enable = ("enable",) if actual.defined and not actual.enabled and not define and not start else ()
+    return stop + define + start + enable
+
+
+def _action(steps: t.Sequence[str], actual: Actual) -> str:
+    if not steps:
+        return "keep"
+    if not actual.defined:
+        return "create"
+    if "define" in steps:
+        return "replace"
+    if "stop" in steps:
+        return "restart" if "start" in steps else "stop"
+    return "start" if "start" in steps else "enable"
+
+
+def differences(spec: EngineSpec, actual: Actual) -> t.List[str]:
+    """Say in words what differs: one entry a setting, without any secret."""
+    wanted, applied = spec.public(), actual.applied or {}
+    words = [
+        "{0}: {1} -> {2}".format(key, _brief(applied.get(key)), _brief(wanted[key]))
+        for key in sorted(wanted)
+        if applied.get(key) != wanted[key]
+    ]
+    if not words and actual.digest != spec.digest():
+        words.append("a secret changed" if actual.digest else "the last launch did not finish")
+    if not words and not actual.files_current:
+        words.append("the service file was edited by hand or is missing")
+    return words
+
+
+def _brief(value: t.Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+
+
+def _shown(spec: t.Optional[t.Mapping[str, t.Any]], defined: bool, running: bool) -> t.Dict[str, t.Any]:
+    if not defined:
+        return {"state": "absent"}
+    return {"state": "started" if running else "stopped", "spec": dict(spec or {})}
+
+
+def consent(plan: Plan, replace: t.Optional[bool], check_mode: bool) -> bool:
+    """Tell whether the plan may be carried out. Tri-state: None stops with a message, True goes on, False leaves the engine as it is.
+
+    Only a replacement because of a changed spec asks; an explicit restart, stop or removal is its own consent.
+
+    :raises ConsentError: names what would be interrupted
+    """
+    if not (plan.interrupts and plan.action == "replace"):
+        return True
+    if replace is None and not check_mode:
+        raise ConsentError(
+            "the engine is running with another spec, and replacing it ends the requests in flight. Changed: " + "; ".join(plan.reasons),
+            where="replace",
+            remedy="Set vllm_engine_replace to true to replace it now, or to false to keep the running engine and go on",
+        )
+    return replace is not False

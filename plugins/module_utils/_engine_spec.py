@@ -1,0 +1,156 @@
+# Copyright (c) 2026, npufleet.ascend maintainers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# PRIVATE to the collection: modules are the public surface.
+
+"""What is wanted of one engine: the command, its environment, where it listens. Values only, no I/O.
+
+The same EngineSpec renders a systemd unit and a supervisor program. It is the one place that knows one accelerator from another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import typing as t
+
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_args import check_owned, to_argv
+from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
+
+NAME_PATTERN = re.compile(r"^[a-z0-9][a-z0-9_-]{0,62}$")
+ENV_PATTERN = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
+SECRET_ENV = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD", re.IGNORECASE)
+WILDCARD_HOSTS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
+
+# What a CPU engine needs besides the arguments. KV cache in GiB; without a limit vLLM takes a share of the memory of the NUMA node.
+# HF_HUB_OFFLINE and the two usage variables: an engine makes no network call of its own (vLLM docs, environment variables).
+ACCELERATOR_ENV: t.Dict[str, t.Dict[str, str]] = {
+    "cpu": {
+        "HF_HUB_OFFLINE": "1",
+        "TRANSFORMERS_OFFLINE": "1",
+        "VLLM_CPU_KVCACHE_SPACE": "1",
+        "VLLM_DO_NOT_TRACK": "1",
+        "VLLM_NO_USAGE_STATS": "1",
+    },
+}
+
+
+class SpecError(NpufleetError):
+    """A wanted engine that cannot be."""
+
+
+class EngineSpec(t.NamedTuple):
+    """One engine as it shall run. Everything but ``secret_env`` may be shown."""
+
+    name: str
+    accelerator: str
+    argv: t.Tuple[str, ...]
+    env: t.Tuple[t.Tuple[str, str], ...]
+    secret_env: t.Tuple[t.Tuple[str, str], ...]
+    model: str
+    served_model_name: str
+    host: str
+    port: int
+    working_directory: str
+    user: t.Optional[str]
+    stop_seconds: int
+
+    @property
+    def base_url(self) -> str:
+        """The address that a client on this host uses, without a path."""
+        host = WILDCARD_HOSTS.get(self.host, self.host)
+        return "http://{0}:{1}".format("[{0}]".format(host) if ":" in host else host, self.port)
+
+    @property
+    def api_key(self) -> t.Optional[str]:
+        """The key that requests must carry, or None."""
+        return dict(self.secret_env).get("VLLM_API_KEY")
+
+    def public(self) -> t.Dict[str, t.Any]:
+        """The spec without its secrets, as shown in diffs and results: plain JSON values."""
+        shown: t.Dict[str, t.Any] = {key: value for key, value in self._asdict().items() if key not in ("secret_env", "env", "argv")}
+        shown["argv"] = list(self.argv)
+        shown["env"] = dict(self.env)
+        shown["secrets"] = sorted(name for name, _value in self.secret_env)
+        return shown
+
+    def digest(self) -> str:
+        """SHA-256 over the whole spec, secrets included: kept only in a file of mode 0600."""
+        return hashlib.sha256(json.dumps(self._asdict(), sort_keys=True).encode()).hexdigest()
+
+
+def build_spec(params: t.Mapping[str, t.Any]) -> EngineSpec:
+    """Build the spec from the options of vllm_engine.
+
+    :raises SpecError, ArgumentError: names the option that is wrong
+    """
+    _check_names(params)
+    check_owned(params["args"])
+    folder = params["home"].rstrip("/") + "/engines/" + params["name"]
+    env = dict(ACCELERATOR_ENV[params["accelerator"]], **_folders_env(params["venv"].rstrip("/"), folder))
+    env.update({str(key): str(value) for key, value in params["env"].items()})
+    served = params["served_model_name"] or params["model"].rstrip("/").rpartition("/")[2]
+    command = [params["venv"].rstrip("/") + "/bin/vllm", "serve", params["model"], "--host", params["host"], "--port", str(params["port"])]
+    command += ["--served-model-name", served]
+    secrets = {"VLLM_API_KEY": params["api_key"]} if params["api_key"] else {}
+    return EngineSpec(
+        name=params["name"],
+        accelerator=params["accelerator"],
+        argv=tuple(command + to_argv(params["args"])),
+        env=tuple(sorted(env.items())),
+        secret_env=tuple(sorted(secrets.items())),
+        model=params["model"],
+        served_model_name=served,
+        host=params["host"],
+        port=params["port"],
+        working_directory=folder,
+        user=params["user"],
+        stop_seconds=params["stop_timeout"],
+    )
+
+
+def _folders_env(venv: str, folder: str) -> t.Dict[str, str]:
+    """Keep every file that vLLM and torch write inside the engine's folder, so that removing the folder removes them."""
+    return {
+        "HOME": folder,
+        "PATH": venv + "/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "TORCHINDUCTOR_CACHE_DIR": folder + "/cache/torchinductor",
+        "VLLM_CACHE_ROOT": folder + "/cache/vllm",
+        "XDG_CACHE_HOME": folder + "/cache",
+    }
+
+
+def _check_names(params: t.Mapping[str, t.Any]) -> None:
+    if not NAME_PATTERN.match(params["name"]):
+        raise SpecError(
+            "the engine name {0!r} is not usable as the name of a service".format(params["name"]),
+            where="name",
+            remedy="Use lower-case letters, digits, - and _, at most 63, beginning with a letter or digit",
+        )
+    if not 1 <= params["port"] <= 65535:
+        raise SpecError("the port {0} does not exist".format(params["port"]), where="port", remedy="Give a port from 1 to 65535")
+    for option in ("venv", "model", "home"):
+        if not params[option].startswith("/"):
+            raise SpecError(
+                "{0} is no absolute path: {1}".format(option, params[option]), where=option, remedy="Give the whole path on the host"
+            )
+    _check_env(params["env"])
+    texts = [params["model"], params["host"], params["served_model_name"] or "", params["api_key"] or ""]
+    if any("\n" in text or "\0" in text for text in texts):
+        raise SpecError("a value holds a line break", where="model, host, served_model_name or api_key", remedy="Remove it")
+
+
+def _check_env(env: t.Mapping[str, t.Any]) -> None:
+    for key, value in env.items():
+        if not ENV_PATTERN.match(str(key)) or "\n" in str(value) or "\0" in str(value):
+            raise SpecError(
+                "{0} is no valid environment variable".format(key), where="env", remedy="Use letters, digits and _, and one line of text"
+            )
+        if SECRET_ENV.search(str(key)):
+            raise SpecError(
+                "env.{0} looks like a secret, and env is shown in diffs and unit files".format(key),
+                where="env",
+                remedy="Use api_key for the engine's key",
+            )

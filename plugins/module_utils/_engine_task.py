@@ -1,0 +1,159 @@
+# Copyright (c) 2026, npufleet.ascend maintainers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# PRIVATE to the collection: modules are the public surface.
+
+"""The work of the module vllm_engine: spec, look, plan, checks, consent, act, wait. Nothing is touched before every check passed."""
+
+from __future__ import annotations
+
+import json
+import os
+import typing as t
+
+from ansible_collections.npufleet.ascend.plugins.module_utils._command import Runner, find_tool
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine import Clock, Engine
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_args import check_args, parse_catalogue
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_checks import (
+    ModelShape,
+    check_args_together,
+    check_memory,
+    memory_needed,
+    model_shape,
+)
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_plan import Plan, consent, make_plan
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_probe import check_with_parser, read_catalogue
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_spec import EngineSpec, build_spec
+from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
+from ansible_collections.npufleet.ascend.plugins.module_utils._host import check_port, memory_available, resident_bytes, systemd_is_init
+from ansible_collections.npufleet.ascend.plugins.module_utils._http import Fetch
+from ansible_collections.npufleet.ascend.plugins.module_utils._model_folder import inspect as inspect_model
+from ansible_collections.npufleet.ascend.plugins.module_utils._runtime_supervisor import SupervisorRuntime
+from ansible_collections.npufleet.ascend.plugins.module_utils._runtime_systemd import SystemdRuntime
+from ansible_collections.npufleet.ascend.plugins.module_utils._service import Runtime
+
+# Positions of the command before the options: vllm, serve.
+COMMAND_WORDS = 2
+
+
+def choose_runtime(params: t.Mapping[str, t.Any], run: Runner) -> Runtime:
+    """Return the adapter that fits this host and this user.
+
+    :raises NpufleetError: the wanted service manager is not there
+    """
+    kind = params["runtime"]
+    if kind == "systemd" or (kind == "auto" and systemd_is_init()):
+        systemctl, journalctl = find_tool("systemctl", ["/bin", "/usr/bin"]), find_tool("journalctl", ["/bin", "/usr/bin"])
+        if not systemctl or not journalctl or not systemd_is_init():
+            raise NpufleetError("systemd does not run this host", where="runtime", remedy="Set vllm_engine_runtime to supervisor or auto")
+        user_unit = os.geteuid() != 0
+        folder = os.path.expanduser("~/.config/systemd/user") if user_unit else "/etc/systemd/system"
+        return SystemdRuntime(run, systemctl, journalctl, user_unit, folder)
+    return SupervisorRuntime(run, params["venv"].rstrip("/") + "/bin/supervisord", params["home"])
+
+
+class EngineTask:
+    """One call of vllm_engine."""
+
+    def __init__(
+        self,
+        params: t.Mapping[str, t.Any],
+        run: Runner,
+        fetch: Fetch,
+        clock: Clock,
+        runtime: t.Optional[Runtime] = None,
+    ) -> None:
+        self._params = params
+        self._run = run
+        self._spec: EngineSpec = build_spec(params)
+        self._runtime = runtime or choose_runtime(params, run)
+        self._engine = Engine(self._spec, self._runtime, fetch, clock)
+        self._warn: t.List[str] = []
+
+    def execute(self, check_mode: bool) -> t.Dict[str, t.Any]:
+        """Do the work and return the result of the module; ``warn`` holds the warnings.
+
+        :raises NpufleetError: nothing was touched, except with EngineFailedError
+        """
+        state = self._params["state"]
+        plan = make_plan(self._spec, self._engine.inspect(), state)
+        if {"define", "start"} & set(plan.steps):
+            self._check(plan, check_mode)
+        agreed = consent(plan, self._params["replace"], check_mode)
+        if not agreed:
+            self._warn.append("the engine {0} runs with another spec: {1}".format(self._spec.name, "; ".join(plan.reasons)))
+        elif plan.interrupts and plan.action == "replace" and self._params["replace"] is None:
+            self._warn.append(
+                "vllm_engine_replace is not set: without check mode this stops and asks, as {0} is running".format(self._spec.name)
+            )
+        acts = agreed and plan.changed and not check_mode
+        if acts:
+            self._engine.apply(plan)
+        waited: t.Dict[str, t.Any] = {}
+        if agreed and not check_mode and (state in ("started", "restarted") or "start" in plan.steps):
+            waited = self._engine.wait_ready(self._params["wait_slice"], self._params["wait_timeout"])
+        return self._result(plan, agreed, waited, check_mode)
+
+    def _result(self, plan: Plan, agreed: bool, waited: t.Mapping[str, t.Any], check_mode: bool) -> t.Dict[str, t.Any]:
+        after = plan.after if agreed else plan.before
+        if not check_mode and plan.changed and agreed:
+            self._engine.inspect()
+        engine = {
+            "name": self._spec.name,
+            "action": plan.action if agreed else "keep",
+            "runtime": self._runtime.kind,
+            "url": self._spec.base_url + "/v1",
+            "model": self._spec.served_model_name,
+            "running": self._engine.service.running,
+            "pid": self._engine.service.pid,
+            "ready_seconds": waited.get("ready_seconds"),
+            "completion": waited.get("completion"),
+            "pending_changes": [] if agreed else list(plan.reasons),
+        }
+        return {
+            "changed": plan.changed and agreed,
+            "engine": engine,
+            "diff": {"before": _pretty(plan.before), "after": _pretty(after)},
+            "pending": bool(waited.get("pending")),
+            "progress": waited.get("progress", ""),
+            "seconds": round(float(waited.get("seconds", 0.0)), 1),
+            "warn": self._warn,
+        }
+
+    def _check(self, plan: Plan, check_mode: bool) -> None:
+        args = self._params["args"]
+        weight_bytes, shape = self._look_at_model(check_mode)
+        check_args_together(args, shape, self._spec.accelerator)
+        if self._look_at_venv(check_mode):
+            catalogue = read_catalogue(self._params["venv"], self._run, write=not check_mode)
+            check_args(args, parse_catalogue(catalogue), json.loads(catalogue).get("version", "?"))
+            if plan.interrupts:
+                # Only now: it takes seconds, and without a running engine the new one is its own parser.
+                check_with_parser(self._params["venv"], self._spec.argv[COMMAND_WORDS:], self._run)
+        if "start" in plan.steps:
+            pid = self._engine.service.pid
+            check_port(self._spec.port, pid)
+            check_memory(memory_needed(weight_bytes, dict(self._spec.env)), memory_available(), resident_bytes(pid) if pid else 0)
+
+    def _look_at_model(self, check_mode: bool) -> t.Tuple[int, ModelShape]:
+        if check_mode and not os.path.exists(self._spec.model):
+            self._warn.append("the model folder {0} does not exist yet, so it was not checked".format(self._spec.model))
+            return 0, ModelShape()
+        folder = inspect_model(self._spec.model)
+        self._warn.extend(folder.warnings)
+        with open(os.path.join(self._spec.model, "config.json"), encoding="utf-8") as handle:
+            return folder.total_bytes, model_shape(json.load(handle))
+
+    def _look_at_venv(self, check_mode: bool) -> bool:
+        command = self._spec.argv[0]
+        if os.path.isfile(command) and os.access(command, os.X_OK):
+            return True
+        if check_mode:
+            self._warn.append("{0} does not exist yet, so the options were not checked".format(command))
+            return False
+        raise NpufleetError("there is no vLLM in the virtual environment", where=command, remedy="Build it with npufleet.ascend.vllm_venv")
+
+
+def _pretty(value: t.Mapping[str, t.Any]) -> str:
+    return json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False) + "\n"

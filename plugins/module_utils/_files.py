@@ -1,0 +1,48 @@
+# Copyright (c) 2026, npufleet.ascend maintainers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# PRIVATE to the collection: modules are the public surface.
+
+"""Small file helpers: atomic writes with a mode, reads that tolerate absence."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import typing as t
+
+
+def read_text(path: str) -> t.Optional[str]:
+    """Return the text of ``path``, or None where it does not exist or cannot be read."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as handle:
+            return handle.read()
+    except OSError:
+        return None
+
+
+def write_text(path: str, text: str, mode: int = 0o644) -> None:
+    """Replace ``path`` atomically; the text is never readable under a wider mode than ``mode``.
+
+    :raises OSError: when the folder does not exist or is not writable
+    """
+    handle, temporary = tempfile.mkstemp(prefix=".npufleet-", dir=os.path.dirname(path))
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(temporary, mode)
+        os.rename(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def file_mode(path: str) -> t.Optional[int]:
+    """Return the permission bits of ``path``, or None where it does not exist."""
+    try:
+        return os.stat(path).st_mode & 0o7777
+    except OSError:
+        return None

@@ -1,0 +1,103 @@
+# Copyright (c) 2026, npufleet.ascend maintainers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# PRIVATE to the collection: modules are the public surface.
+
+"""One long job on the host that outlives the call that started it: a shell script, its log, its exit code.
+
+A call starts the job or finds it running, watches it for a while and says how far it is; so a play that is interrupted loses nothing,
+and the person who runs it sees what is going on.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+import typing as t
+
+from ansible_collections.npufleet.ascend.plugins.module_utils._files import read_text, write_text
+from ansible_collections.npufleet.ascend.plugins.module_utils._service import tail
+
+STAGE_PATTERN = re.compile(r"^npufleet: stage (\d+)/(\d+) (.*)$")
+
+
+class JobStatus(t.NamedTuple):
+    """``state`` is none, running or finished; ``rc`` is the exit code of a finished job, None when it was killed."""
+
+    state: str
+    rc: t.Optional[int]
+    digest: str
+    stage: str
+    last_line: str
+    seconds: float
+
+
+class Job:
+    """A job in a folder of its own: job.sh, job.log, job.rc, job.pid."""
+
+    def __init__(self, folder: str, now: t.Callable[[], float] = time.time) -> None:
+        self._folder = folder
+        self._now = now
+
+    def _path(self, name: str) -> str:
+        return os.path.join(self._folder, name)
+
+    def start(self, script: str, digest: str) -> None:
+        """Run ``script`` in a session of its own. The script may name mirrors with credentials, so it is 0600."""
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        for name in ("job.rc", "job.log"):
+            if os.path.exists(self._path(name)):
+                os.unlink(self._path(name))
+        write_text(self._path("job.sh"), script, 0o600)
+        with open(self._path("job.log"), "wb") as log:
+            process = subprocess.Popen(
+                ["/bin/sh", "-c", '/bin/sh "$0/job.sh"; echo $? > "$0/job.rc.new"; mv "$0/job.rc.new" "$0/job.rc"', self._folder],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                cwd=self._folder,
+            )
+        write_text(self._path("job.pid"), "{0} {1} {2} {3}\n".format(process.pid, start_ticks(process.pid), digest, self._now()), 0o600)
+
+    def status(self) -> JobStatus:
+        """Look at the job without waiting."""
+        words = (read_text(self._path("job.pid")) or "").split()
+        if len(words) != 4:
+            return JobStatus("none", None, "", "", "", 0.0)
+        pid, ticks, digest, started = int(words[0]), words[1], words[2], float(words[3])
+        lines = [line.strip() for line in self.log(200) if line.strip()]
+        stages = [match for match in map(STAGE_PATTERN.match, lines) if match]
+        stage = "{0}/{1} {2}".format(*stages[-1].groups()) if stages else ""
+        last = next((line for line in reversed(lines) if not STAGE_PATTERN.match(line)), "")
+        seconds = self._now() - started
+        rc = read_text(self._path("job.rc"))
+        if rc is not None:
+            return JobStatus("finished", int(rc.strip() or 1), digest, stage, last, seconds)
+        if start_ticks(pid) == ticks:
+            return JobStatus("running", None, digest, stage, last, seconds)
+        return JobStatus("finished", None, digest, stage, last, seconds)
+
+    def log(self, limit: int) -> t.List[str]:
+        """The last ``limit`` lines of the job's output."""
+        return tail(self._path("job.log"), 0, limit)
+
+    def stop(self) -> None:
+        """End a running job with all its children."""
+        words = (read_text(self._path("job.pid")) or "").split()
+        if len(words) == 4 and start_ticks(int(words[0])) == words[1]:
+            os.killpg(int(words[0]), signal.SIGTERM)
+
+
+def start_ticks(pid: int) -> str:
+    """Start time of a process in clock ticks since boot, which tells it from a later one of the same number; '' when it is gone.
+
+    A zombie is gone: nobody waits for a job but the init of the host.
+    """
+    text = read_text("/proc/{0}/stat".format(pid)) or ""
+    fields = text.rpartition(")")[2].split()
+    return fields[19] if len(fields) > 19 and fields[0] != "Z" else ""

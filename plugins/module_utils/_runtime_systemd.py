@@ -1,0 +1,191 @@
+# Copyright (c) 2026, npufleet.ascend maintainers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# PRIVATE to the collection: modules are the public surface.
+
+"""systemd adapter: a system unit as root, a user unit otherwise."""
+
+from __future__ import annotations
+
+import os
+import time
+import typing as t
+
+from ansible_collections.npufleet.ascend.plugins.module_utils._command import CommandResult, Runner
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_spec import EngineSpec
+from ansible_collections.npufleet.ascend.plugins.module_utils._service import (
+    MANAGER_SECONDS,
+    Runtime,
+    RuntimeAdapterError,
+    ServiceFile,
+    ServiceState,
+    delete_files,
+    make_folder,
+    tail,
+    write_files,
+)
+
+UNIT_TEMPLATE = """\
+# Managed by npufleet.ascend: changes made here are replaced by the next run.
+[Unit]
+Description=vLLM engine {name}
+Documentation=https://docs.vllm.ai/
+After=network-online.target
+Wants=network-online.target
+StartLimitIntervalSec=600
+StartLimitBurst=5
+
+[Service]
+Type=simple
+ExecStart={command}
+WorkingDirectory={folder}
+{environment}{user}Restart=always
+RestartSec=5
+TimeoutStopSec={stop_seconds}
+KillMode=mixed
+NoNewPrivileges=true
+UMask=0027
+{output}
+[Install]
+WantedBy={target}
+"""
+
+
+def unit_name(name: str) -> str:
+    """Name of the unit of an engine."""
+    return "npufleet-engine-{0}.service".format(name)
+
+
+def quote(word: str) -> str:
+    """Quote one word of ExecStart or Environment: systemd expands % and, in commands, $ (systemd.syntax, systemd.service)."""
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
+    return '"{0}"'.format(escaped)
+
+
+def render_unit(spec: EngineSpec, secret_path: str, user_unit: bool) -> str:
+    """Return the text of the unit file; secrets are only named by the path of their file."""
+    lines = ["Environment=" + quote("{0}={1}".format(key, value)) for key, value in spec.env]
+    if spec.secret_env:
+        lines.append("EnvironmentFile=" + secret_path)
+    output = ""
+    if user_unit:
+        # A user often may not read the journal of user units (it needs a persistent journal), so the log is a file.
+        log = spec.working_directory + "/engine.log"
+        output = "StandardOutput=append:{0}\nStandardError=append:{0}\n".format(log)
+    return UNIT_TEMPLATE.format(
+        name=spec.name,
+        command=" ".join(quote(word).replace("$", "$$") for word in spec.argv),
+        folder=spec.working_directory,
+        environment="".join(line + "\n" for line in lines),
+        user="User={0}\n".format(spec.user) if spec.user and not user_unit else "",
+        stop_seconds=spec.stop_seconds,
+        output=output,
+        target="default.target" if user_unit else "multi-user.target",
+    )
+
+
+def render_secrets(spec: EngineSpec) -> str:
+    """Return the text of the EnvironmentFile, quoted as systemd reads it."""
+    return "".join(
+        '{0}="{1}"\n'.format(key, value.replace("\\", "\\\\").replace('"', '\\"').replace("$", "\\$").replace("`", "\\`"))
+        for key, value in spec.secret_env
+    )
+
+
+class SystemdRuntime(Runtime):
+    """The verbs over systemctl. ``unit_folder`` is where units of this scope lie."""
+
+    kind = "systemd"
+
+    def __init__(self, run: Runner, systemctl: str, journalctl: str, user_unit: bool, unit_folder: str) -> None:
+        self._run = run
+        self._systemctl = [systemctl] + (["--user"] if user_unit else [])
+        self._journalctl = journalctl
+        self._user_unit = user_unit
+        self._unit_folder = unit_folder
+        # `systemctl --user` needs the bus of the user's manager, which a session made by sudo or ssh may not name.
+        self._env = {"XDG_RUNTIME_DIR": "/run/user/{0}".format(os.getuid())} if user_unit else {}
+
+    def files(self, spec: EngineSpec) -> t.List[ServiceFile]:
+        """Unit file, and the file of the secrets where there are any (mode 0600)."""
+        secret_path = spec.working_directory + "/secret.env"
+        files = [ServiceFile(os.path.join(self._unit_folder, unit_name(spec.name)), render_unit(spec, secret_path, self._user_unit), 0o644)]
+        if spec.secret_env:
+            files.append(ServiceFile(secret_path, render_secrets(spec), 0o600))
+        return files
+
+    def inspect(self, spec: EngineSpec) -> ServiceState:
+        """Ask systemd, one call."""
+        result = self._call("show", "--property=LoadState,ActiveState,SubState,MainPID,UnitFileState,Result", unit_name(spec.name))
+        values = dict(line.split("=", 1) for line in result.stdout.splitlines() if "=" in line)
+        pid = int(values.get("MainPID") or 0)
+        return ServiceState(
+            defined=values.get("LoadState") not in (None, "not-found") or os.path.exists(self.files(spec)[0].path),
+            running=values.get("ActiveState") in ("active", "activating", "reloading") and pid > 0,
+            enabled=values.get("UnitFileState") == "enabled",
+            pid=pid,
+            detail="{0}/{1} ({2})".format(values.get("ActiveState"), values.get("SubState"), values.get("Result")),
+        )
+
+    def define(self, spec: EngineSpec) -> None:
+        """Write the unit, load it and enable it."""
+        make_folder(spec)
+        write_files(self.files(spec))
+        if not spec.secret_env:
+            delete_files([ServiceFile(spec.working_directory + "/secret.env", "", 0o600)])
+        self._must("daemon-reload")
+        self.enable(spec)
+
+    def enable(self, spec: EngineSpec) -> None:
+        """Start the engine with the host from now on."""
+        self._must("enable", unit_name(spec.name))
+
+    def start(self, spec: EngineSpec) -> None:
+        """Start the unit, its restart counter cleared."""
+        self._call("reset-failed", unit_name(spec.name))
+        if self._user_unit:
+            self._rotate(spec)
+        self._must("start", unit_name(spec.name))
+
+    def stop(self, spec: EngineSpec) -> None:
+        """Stop the unit and wait for it."""
+        self._must("stop", unit_name(spec.name), extra_seconds=spec.stop_seconds)
+
+    def remove(self, spec: EngineSpec) -> None:
+        """Disable the unit and delete its files."""
+        self._call("disable", unit_name(spec.name))
+        delete_files([*self.files(spec), ServiceFile(spec.working_directory + "/secret.env", "", 0o600)])
+        self._must("daemon-reload")
+        self._call("reset-failed", unit_name(spec.name))
+
+    def log_mark(self, spec: EngineSpec) -> str:
+        """A place in the log that logs() can start from."""
+        return "0" if self._user_unit else "@{0:.3f}".format(time.time())
+
+    def logs(self, spec: EngineSpec, mark: str, limit: int) -> t.List[str]:
+        """The last ``limit`` lines since ``mark``."""
+        if self._user_unit:
+            return tail(spec.working_directory + "/engine.log", int(mark or 0), limit)
+        argv = [self._journalctl, "--unit", unit_name(spec.name), "--output=cat", "--no-pager", "--lines={0}".format(limit)]
+        result = self._run(argv + (["--since", mark] if mark else []), timeout=MANAGER_SECONDS)
+        return [line for line in result.stdout.splitlines() if line != "-- No entries --"]
+
+    def _rotate(self, spec: EngineSpec) -> None:
+        path = spec.working_directory + "/engine.log"
+        if os.path.exists(path):
+            os.replace(path, path + ".1")
+
+    def _call(self, *words: str, extra_seconds: float = 0.0) -> CommandResult:
+        return self._run([*self._systemctl, *words], timeout=MANAGER_SECONDS + extra_seconds, env=self._env)
+
+    def _must(self, *words: str, extra_seconds: float = 0.0) -> None:
+        result = self._call(*words, extra_seconds=extra_seconds)
+        if result.rc != 0:
+            raise RuntimeAdapterError(
+                "systemctl {0} failed: {1}".format(
+                    words[0], result.text.strip() or "time limit" if result.timed_out else result.text.strip()
+                ),
+                where=" ".join(result.argv),
+                remedy="Look at `{0} status {1}`".format(" ".join(self._systemctl), words[-1]),
+            )

@@ -1,0 +1,123 @@
+# Copyright (c) 2026, npufleet.ascend maintainers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# PRIVATE to the collection: modules are the public surface.
+
+"""What every runtime adapter has in common: five verbs (inspect, define, start, stop, remove) and the logs."""
+
+from __future__ import annotations
+
+import abc
+import os
+import shutil
+import typing as t
+
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_spec import EngineSpec
+from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
+from ansible_collections.npufleet.ascend.plugins.module_utils._files import file_mode, read_text, write_text
+
+# How long one call of a service manager may take, in seconds; stopping an engine has its own limit on top.
+MANAGER_SECONDS = 60.0
+
+
+class RuntimeAdapterError(NpufleetError):
+    """A service manager did not do as told."""
+
+
+class ServiceFile(t.NamedTuple):
+    """One file of a service: where, what, and its permission bits."""
+
+    path: str
+    text: str
+    mode: int
+
+
+class ServiceState(t.NamedTuple):
+    """What a service manager says now. ``pid`` is 0 when nothing runs."""
+
+    defined: bool = False
+    running: bool = False
+    enabled: bool = False
+    pid: int = 0
+    detail: str = ""
+
+
+class Runtime(abc.ABC):
+    """The verbs of an adapter. None of them waits for the engine to be ready."""
+
+    kind = ""
+
+    @abc.abstractmethod
+    def files(self, spec: EngineSpec) -> t.List[ServiceFile]:
+        """Every file of the service, as it should be."""
+
+    @abc.abstractmethod
+    def inspect(self, spec: EngineSpec) -> ServiceState:
+        """Ask the service manager."""
+
+    @abc.abstractmethod
+    def define(self, spec: EngineSpec) -> None:
+        """Write the files, load them and let the service start with the host; nothing is started now."""
+
+    @abc.abstractmethod
+    def enable(self, spec: EngineSpec) -> None:
+        """Let a defined service start with the host."""
+
+    @abc.abstractmethod
+    def start(self, spec: EngineSpec) -> None:
+        """Start a defined service."""
+
+    @abc.abstractmethod
+    def stop(self, spec: EngineSpec) -> None:
+        """Stop the service and wait until it is gone."""
+
+    @abc.abstractmethod
+    def remove(self, spec: EngineSpec) -> None:
+        """Delete the definition of a stopped service."""
+
+    @abc.abstractmethod
+    def log_mark(self, spec: EngineSpec) -> str:
+        """A place in the log that logs() can begin at."""
+
+    @abc.abstractmethod
+    def logs(self, spec: EngineSpec, mark: str, limit: int) -> t.List[str]:
+        """The last ``limit`` lines since ``mark``."""
+
+
+def files_current(files: t.Iterable[ServiceFile]) -> bool:
+    """True when each file is there with the wanted text and mode."""
+    return all(read_text(item.path) == item.text and file_mode(item.path) == item.mode for item in files)
+
+
+def write_files(files: t.Iterable[ServiceFile]) -> None:
+    """Write each file atomically, its folder made first."""
+    for item in files:
+        os.makedirs(os.path.dirname(item.path), exist_ok=True)
+        write_text(item.path, item.text, item.mode)
+
+
+def delete_files(files: t.Iterable[ServiceFile]) -> None:
+    """Delete each file that is there."""
+    for item in files:
+        if os.path.lexists(item.path):
+            os.unlink(item.path)
+
+
+def make_folder(spec: EngineSpec) -> None:
+    """Make the engine's own folder, readable by its user alone."""
+    os.makedirs(spec.working_directory, mode=0o750, exist_ok=True)
+    if spec.user and os.geteuid() == 0:
+        shutil.chown(spec.working_directory, user=spec.user)
+
+
+def tail(path: str, offset: int, limit: int) -> t.List[str]:
+    """The last ``limit`` lines of a log file from byte ``offset``; from its beginning where it was rotated since."""
+    try:
+        with open(path, "rb") as handle:
+            size = handle.seek(0, os.SEEK_END)
+            # The lines that matter are near the end; a log of gigabytes is never read whole.
+            handle.seek(max(offset if offset <= size else 0, size - 4 * 1024 * 1024))
+            return handle.read().decode("utf-8", "replace").splitlines()[-limit:]
+    except OSError:
+        return []

