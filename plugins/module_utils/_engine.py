@@ -128,6 +128,11 @@ class Engine:
             return {"pending": True, "seconds": seconds, "progress": progress, "completion": None, "ready_seconds": None}
         raise self._failure(outcome, lines, seconds, str(record.get("status")))
 
+    def ready_seconds(self) -> t.Optional[float]:
+        """Seconds from the last launch to its first completion, as recorded; None before that."""
+        value = self._record().get("ready_seconds")
+        return float(value) if isinstance(value, (int, float)) else None
+
     def _watched_record(self) -> t.Dict[str, t.Any]:
         """The record to measure from. An engine that restarted by itself since it was ready is measured from now."""
         record = self._record()

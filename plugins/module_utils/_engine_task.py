@@ -107,7 +107,7 @@ class EngineTask:
             "model": self._spec.served_model_name,
             "running": self._engine.service.running,
             "pid": self._engine.service.pid,
-            "ready_seconds": waited.get("ready_seconds"),
+            "ready_seconds": waited.get("ready_seconds") or self._engine.ready_seconds(),
             "completion": waited.get("completion"),
             "pending_changes": [] if agreed else list(plan.reasons),
         }

