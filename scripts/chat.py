@@ -15,7 +15,9 @@ import urllib.request
 
 def ask(url: str, payload: dict | None = None) -> dict:
     """GET or POST JSON, around any proxy."""
-    request = urllib.request.Request(url, data=json.dumps(payload).encode() if payload else None, headers={"Content-Type": "application/json"})
+    request = urllib.request.Request(
+        url, data=json.dumps(payload).encode() if payload else None, headers={"Content-Type": "application/json"}
+    )
     key = os.environ.get("OPENAI_API_KEY")
     if key:
         request.add_header("Authorization", "Bearer " + key)
@@ -25,11 +27,17 @@ def ask(url: str, payload: dict | None = None) -> dict:
 
 def main(url: str, question: str) -> None:
     model = ask(url + "/models")["data"][0]["id"]
-    answer = ask(url + "/chat/completions", {"model": model, "messages": [{"role": "user", "content": question}], "max_tokens": 16, "temperature": 0})
+    answer = ask(
+        url + "/chat/completions", {"model": model, "messages": [{"role": "user", "content": question}], "max_tokens": 16, "temperature": 0}
+    )
     print()
     print("you       ", question)
     print(model.ljust(10), json.dumps(answer["choices"][0]["message"]["content"], ensure_ascii=False))
-    print("           (random weights of the right architecture: the engine is real, the words are noise)" if model.startswith("tiny-") else "")
+    print(
+        "           (random weights of the right architecture: the engine is real, the words are noise)"
+        if model.startswith("tiny-")
+        else ""
+    )
     print("tokens    ", answer["usage"]["completion_tokens"])
     print("endpoint  ", url)
 

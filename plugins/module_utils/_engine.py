@@ -20,7 +20,7 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._errors import Npu
 from ansible_collections.npufleet.ascend.plugins.module_utils._files import read_text, write_text
 from ansible_collections.npufleet.ascend.plugins.module_utils._http import Fetch
 from ansible_collections.npufleet.ascend.plugins.module_utils._readiness import Outcome, Target, wait
-from ansible_collections.npufleet.ascend.plugins.module_utils._service import Runtime, ServiceState, files_current
+from ansible_collections.npufleet.ascend.plugins.module_utils._service import Runtime, ServiceState, files_current, make_folder
 
 # Lines of the log that are searched for the first error and the signatures.
 LOG_LINES = 2000
@@ -63,12 +63,14 @@ class Engine:
             files_current=files_current(self._runtime.files(self.spec)),
             digest=record.get("digest"),
             applied=record.get("spec"),
+            unfinished="digest" in record and record["digest"] is None,
         )
 
     def apply(self, plan: Plan) -> None:
         """Carry out the steps in order. The record says "unfinished" until all are done, so that an interrupted run is seen by the next."""
         defines = "define" in plan.steps
-        if defines and os.path.isdir(self.spec.working_directory):
+        if defines:
+            make_folder(self.spec)
             self._write_record(dict(self._record(), digest=None))
         for step in plan.steps:
             getattr(self, "_" + step)()

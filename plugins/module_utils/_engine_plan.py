@@ -21,7 +21,8 @@ class Actual(t.NamedTuple):
     """What is there now.
 
     ``applied`` is the public spec that the last finished launch recorded, ``digest`` its digest; ``files_current`` tells whether the
-    service files on disk are those that the wanted spec renders.
+    service files on disk are those that the wanted spec renders. ``unfinished`` is True after a launch that was interrupted: whoever
+    started it had consent, so going on needs none.
     """
 
     defined: bool = False
@@ -30,6 +31,7 @@ class Actual(t.NamedTuple):
     files_current: bool = False
     digest: t.Optional[str] = None
     applied: t.Optional[t.Dict[str, t.Any]] = None
+    unfinished: bool = False
 
 
 class Plan(t.NamedTuple):
@@ -63,7 +65,7 @@ def make_plan(spec: EngineSpec, actual: Actual, state: str) -> Plan:
     after = _shown(spec.public(), True, running) if steps else before
     if steps and reasons and before.get("spec") == after.get("spec"):
         after["rewritten"] = list(reasons)
-    return Plan(_action(steps, actual), steps, actual.running and "stop" in steps, reasons, before, after)
+    return Plan(_action(steps, actual), steps, actual.running and "stop" in steps and not actual.unfinished, reasons, before, after)
 
 
 def _steps(actual: Actual, differs: bool, state: str) -> t.Tuple[str, ...]:
@@ -102,7 +104,7 @@ def differences(spec: EngineSpec, actual: Actual) -> t.List[str]:
     if not words and actual.digest != spec.digest():
         words.append("a secret changed" if actual.digest else "the last launch did not finish")
     if not words and not actual.files_current:
-        words.append("the service file was edited by hand or is missing")
+        words.append("a service file is missing or not as this version of the collection writes it")
     return words
 
 

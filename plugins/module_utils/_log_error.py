@@ -25,7 +25,8 @@ WRAPPER = re.compile(
     r"Engine core initialization failed|Engine process failed to start|EngineCore (?:failed to start|encountered (?:an issue|a fatal error))"
     r"|WorkerProc (?:failed to start|initialization failed|hit an exception)|Worker failed with error|Error raised in subprocess"
     r"|EngineDeadError|EngineGenerateError|RayTaskError|ProcessRaisedException|ChildFailedError|BrokenProcessPool"
-    r"|Main process exited, code=exited|^\S+: Failed with result|Error executing method|died unexpectedly|AsyncLLM output_handler failed|Exception in worker \S+ while processing method"
+    r"|Error executing method|Exception in worker \S+ while processing method|died unexpectedly|AsyncLLM output_handler failed"
+    r"|Main process exited, code=exited|^\S+: Failed with result"
     r"|^(?:CancelledError|KeyboardInterrupt|SystemExit|GeneratorExit|EOFError|BrokenPipeError|ConnectionResetError|ContextTerminated)\b"
 )
 # Lines that are errors by themselves, with or without a level.
@@ -47,12 +48,13 @@ Numbered = t.Tuple[int, LogLine]
 def find_root(lines: t.Iterable[str]) -> t.Optional[str]:
     """Return the whole text of the first real error, joined to one line, or None when the log holds no error."""
     numbered = [(index, parse_line(line)) for index, line in enumerate(lines)]
-    groups = _by_process(numbered)
-    raised = [item for group in groups for item in read_tracebacks(group, WRAPPER)]
+    read = [read_tracebacks(group, WRAPPER) for group in _by_process(numbered)]
+    raised = [item for roots, _rest in read for item in roots]
+    others = [rest for _roots, rest in read]
     for candidates in (
-        [item for item in raised if not WRAPPER.search(item.text)] + _messages_where(groups, _is_hard),
-        _messages_where(groups, _is_plain_error),
-        raised + _messages_where(groups, _is_wrapper),
+        [item for item in raised if not WRAPPER.search(item.text)] + _messages_where(others, _is_hard),
+        _messages_where(others, _is_plain_error),
+        raised + _messages_where(others, _is_wrapper),
     ):
         if candidates:
             return min(candidates).text
@@ -77,7 +79,7 @@ def _messages_where(groups: t.Sequence[t.Sequence[Numbered]], wanted: t.Callable
 
 
 def _is_hard(line: LogLine) -> bool:
-    return line.level in ("",) + _ERROR_LEVELS and _HARD_LINE.search(line.text) is not None
+    return line.level in ("", *_ERROR_LEVELS) and _HARD_LINE.search(line.text) is not None
 
 
 def _is_plain_error(line: LogLine) -> bool:
@@ -91,4 +93,4 @@ def _is_plain_error(line: LogLine) -> bool:
 
 
 def _is_wrapper(line: LogLine) -> bool:
-    return line.level in ("",) + _ERROR_LEVELS and WRAPPER.search(line.text) is not None
+    return line.level in ("", *_ERROR_LEVELS) and WRAPPER.search(line.text) is not None

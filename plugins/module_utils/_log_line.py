@@ -15,7 +15,7 @@ import re
 import typing as t
 
 # Patterns need not see more of a line; some lines hold a whole configuration.
-MAX_LINE = 8000
+MAX_LINE = 4000
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _STAMP = re.compile(

@@ -22,10 +22,10 @@ _CHAINED = (
     "During handling of the above exception, another exception occurred:",
     "The above exception was the direct cause of the following exception:",
 )
-_NOT_FATAL = ("Exception ignored in", "--- Logging error ---")
+_SURVIVED = ("Exception ignored in", "--- Logging error ---")
 _EXCEPTION = re.compile(
     r"^(?:[A-Za-z_]\w*\.)*(?:(?P<name>[A-Z]\w*)|(?<=\.)(?P<lower>[a-z]\w*)): ?(?P<message>.*)$"
-    r"|^(?:[A-Za-z_]\w*\.)*(?P<bare>[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Warning|Terminated|Empty|Timeout|Cancelled))$"
+    r"|^(?:[A-Za-z_]\w*\.)*(?P<bare>(?:[A-Z]\w*)?(?:Error|Exception|Exit|Interrupt|Warning|Terminated|Empty|Timeout|Cancelled))$"
 )
 # Exceptions of a failed look-up: what is raised while one is handled says more.
 _LOOKUP = re.compile(
@@ -35,7 +35,8 @@ _LOOKUP = re.compile(
 # Lines without a level that go on with the message: indented ones and those of CANN.
 _CONTINUATION = re.compile(r"^(?:\s|\[ERROR\] \d|\[Error\]|\[PID: |E[A-Z]\d{4}\b|\S+\(E[A-Z]\d{4}\))")
 _NOISE = re.compile(
-    r"^(?:For further information visit |[=-]{8,}$|\[ERROR\] \d|\[type=|Solution:? ?|TraceBack \(most recent call last\)|Possible Cause:)"
+    r"^(?:For further information visit |[=-]{8,}$|\[ERROR\] \d|\[type=|Solution:? ?|TraceBack \(most recent call last\)|Possible Cause:"
+    r"|Rectify the fault)"
 )
 _PYDANTIC_TAIL = re.compile(r" \[type=\w+, input_value=.*")
 _EXPECTS_MORE = re.compile(r"[:,]\s*$|validation errors? for \w+$")
@@ -44,37 +45,38 @@ _EXPECTS_MORE = re.compile(r"[:,]\s*$|validation errors? for \w+$")
 class Raised(t.NamedTuple):
     """An error: the number of its line in the whole log, and its text in one line."""
 
-    index: int
+    number: int
     text: str
 
 
 Numbered = t.Tuple[int, LogLine]
 
 
-def read_tracebacks(lines: t.Sequence[Numbered], wrapper: t.Pattern[str]) -> t.List[Raised]:
-    """Return the root exception of each traceback or chain of tracebacks.
+def read_tracebacks(lines: t.Sequence[Numbered], wrapper: t.Pattern[str]) -> t.Tuple[t.List[Raised], t.List[Numbered]]:
+    """Return the root exception of each traceback or chain of tracebacks, and the lines that belong to none.
 
-    Tracebacks of level WARNING and below were handled, so they are left out.
+    Tracebacks of level WARNING and below and those of destructors were survived, so they are left out.
 
     :param lines: numbered lines of one process
     :param wrapper: exceptions that only say that another process failed
     """
-    result = []
+    roots, rest = [], []
     pos = 0
     while pos < len(lines):
-        if not _starts(lines, pos):
+        chain, after = _read_chain(lines, pos) if _starts(lines, pos) else ([], pos)
+        if not chain:
+            rest.append(lines[pos])
             pos += 1
             continue
-        chain, after = _read_chain(lines, pos)
-        if chain and not _ignored(lines, pos):
-            result.append(_root(chain, wrapper))
+        if not _survived(lines, pos):
+            roots.append(_root(chain, wrapper))
         pos = after
-    return result
+    return roots, rest
 
 
 def read_message(lines: t.Sequence[Numbered], pos: int, head: str) -> t.Tuple[Raised, int]:
     """Return the message that begins with ``head`` in line ``pos``, with the lines that go on with it, and the position after it."""
-    index, first = lines[pos]
+    number, first = lines[pos]
     parts = [head]
     pos += 1
     while pos < len(lines) and len(parts) < MAX_MESSAGE_LINES and _continues(first, parts, lines[pos][1]):
@@ -82,16 +84,16 @@ def read_message(lines: t.Sequence[Numbered], pos: int, head: str) -> t.Tuple[Ra
         if text and not _NOISE.match(text):
             parts.append(text)
         pos += 1
-    return Raised(index, _joined(parts)), pos
+    return Raised(number, _joined(parts)), pos
 
 
 def _starts(lines: t.Sequence[Numbered], pos: int) -> bool:
     return pos < len(lines) and lines[pos][1].text.startswith(_START)
 
 
-def _ignored(lines: t.Sequence[Numbered], pos: int) -> bool:
+def _survived(lines: t.Sequence[Numbered], pos: int) -> bool:
     before = lines[pos - 1][1].text if pos else ""
-    return lines[pos][1].level in ("DEBUG", "INFO", "WARNING") or before.startswith(_NOT_FATAL)
+    return lines[pos][1].level in ("DEBUG", "INFO", "WARNING") or before.startswith(_SURVIVED)
 
 
 def _read_chain(lines: t.Sequence[Numbered], pos: int) -> t.Tuple[t.List[Raised], int]:
@@ -157,5 +159,5 @@ def _root(chain: t.List[Raised], wrapper: t.Pattern[str]) -> Raised:
     root = chain[0]
     for later in chain[1:]:
         if (_LOOKUP.match(root.text) and not wrapper.search(later.text)) or wrapper.search(root.text):
-            root = Raised(root.index, later.text)
+            root = Raised(root.number, later.text)
     return root

@@ -19,7 +19,7 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._npu_chips import 
 from ansible_collections.npufleet.ascend.plugins.module_utils._npu_pci import DriverFiles, read_driver_files, scan_nodes, scan_pci
 from ansible_collections.npufleet.ascend.plugins.module_utils._npu_queries import NpuSmi
 from ansible_collections.npufleet.ascend.plugins.module_utils._npu_smi_errors import Failure, failure
-from ansible_collections.npufleet.ascend.plugins.module_utils._npu_smi_matrix import is_chip
+from ansible_collections.npufleet.ascend.plugins.module_utils._npu_smi_matrix import Topology, is_chip
 from ansible_collections.npufleet.ascend.plugins.module_utils._npu_smi_table import Info
 from ansible_collections.npufleet.ascend.plugins.module_utils._npu_table import image_suffix
 
@@ -186,9 +186,17 @@ def add_topology(host: Row, tool: NpuSmi) -> None:
         return
     host["topology"] = dict(topology._asdict())
     lists = dict(zip(topology.devices, topology.cpu_affinity or []))
-    key = "phy_id" if topology.label == "Phy-ID" else "npu_id"
+    key = _topology_key(topology, host)
     for chip in host["chips"]:
-        chip["cpu_affinity"] = chip["cpu_affinity"] or lists.get(chip[key])
+        chip["cpu_affinity"] = chip["cpu_affinity"] or (lists.get(chip[key]) if key else None)
+
+
+def _topology_key(topology: Topology, host: Row) -> t.Optional[str]:
+    """Return which id of a chip the matrix counts. No source says what follows "NPU": the id that fits is taken, else none."""
+    if topology.label == "Phy-ID":
+        return "phy_id"
+    ids = {key: {chip[key] for chip in host["chips"]} for key in ("npu_id", "logic_id")}
+    return next((key for key in ("npu_id", "logic_id") if ids[key] == set(topology.devices)), None)
 
 
 def doubts(hardware: Hardware, info: Info, mapping: t.Sequence[Row], chips: t.Sequence[Row], host: Row) -> t.List[str]:

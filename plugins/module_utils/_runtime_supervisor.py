@@ -27,7 +27,6 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._service import (
     ServiceState,
     delete_files,
     files_current,
-    make_folder,
     tail,
     write_files,
 )
@@ -60,6 +59,30 @@ serverurl=unix://{folder}/supervisor.sock
 
 [include]
 files={folder}/conf.d/*.conf
+"""
+
+# After a crash, workers of the engine live on and hold memory (seen with kill -9 of vLLM 0.32.0); systemd ends them with the cgroup,
+# supervisor does not know them. So the launcher ends what is left of the process group that it led before, then becomes the engine.
+LAUNCHER = """\
+#!/bin/sh
+# Managed by npufleet.ascend: ends what a crashed engine left behind, then becomes the engine.
+cd "$(dirname "$0")" || exit 1
+folder=$(pwd -P)
+
+group_of() { # the process group of a /proc/PID folder (proc(5), field 5 of stat)
+  read -r line < "$1/stat" || return
+  set -- ${line##*) }
+  echo "$3"
+}
+
+old=$(cat engine.pgid 2>/dev/null)
+if [ -n "$old" ]; then
+  for process in /proc/[0-9]*; do
+    if [ "$(readlink "$process/cwd")" = "$folder" ] && [ "$(group_of "$process")" = "$old" ]; then kill -KILL "${process#/proc/}"; fi
+  done 2>/dev/null
+fi
+echo $$ > engine.pgid
+exec "$@"
 """
 
 PROGRAM_TEMPLATE = """\
@@ -101,7 +124,7 @@ def render_program(spec: EngineSpec) -> str:
     """Return the program section. It holds the secrets, so its file has mode 0600."""
     return PROGRAM_TEMPLATE.format(
         name=spec.name,
-        command=" ".join(quote(word) for word in spec.argv),
+        command=" ".join(quote(word) for word in ("/bin/sh", spec.working_directory + "/launch.sh", *spec.argv)),
         folder=spec.working_directory,
         environment=",".join("{0}={1}".format(key, quote_env(value)) for key, value in sorted(spec.env + spec.secret_env)),
         user="user={0}\n".format(spec.user) if spec.user else "",
@@ -168,6 +191,7 @@ class SupervisorRuntime(Runtime):
         return [
             ServiceFile(self._folder + "/supervisord.conf", SUPERVISORD_TEMPLATE.format(folder=self._folder), 0o644),
             ServiceFile("{0}/conf.d/{1}.conf".format(self._folder, spec.name), render_program(spec), 0o600),
+            ServiceFile(spec.working_directory + "/launch.sh", LAUNCHER, 0o644),
         ]
 
     def inspect(self, spec: EngineSpec) -> ServiceState:
@@ -190,7 +214,6 @@ class SupervisorRuntime(Runtime):
     def define(self, spec: EngineSpec) -> None:
         """Write the program; a running supervisord loads it without starting it."""
         os.makedirs(self._folder, mode=0o750, exist_ok=True)
-        make_folder(spec)
         wanted = self.files(spec)
         restart = self._alive() and not files_current(wanted[:1])
         write_files(wanted)

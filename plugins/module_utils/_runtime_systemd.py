@@ -21,7 +21,6 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._service import (
     ServiceFile,
     ServiceState,
     delete_files,
-    make_folder,
     tail,
     write_files,
 )
@@ -130,7 +129,6 @@ class SystemdRuntime(Runtime):
 
     def define(self, spec: EngineSpec) -> None:
         """Write the unit, load it and enable it."""
-        make_folder(spec)
         write_files(self.files(spec))
         if not spec.secret_env:
             delete_files([ServiceFile(spec.working_directory + "/secret.env", "", 0o600)])

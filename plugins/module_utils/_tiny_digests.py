@@ -26,8 +26,8 @@ DIGESTS: t.Dict[str, t.Dict[str, FileDigest]] = {
     "deepseek_v2": {
         "config.json": FileDigest(1013, "366afb92bb5b47be1015536d4551740aad430659f17776c09d337bc847f8c83e"),
         "generation_config.json": FileDigest(126, "42841be7192b027c8d95f16643970da68ccd763e77df70124f8ded689a6965af"),
-        "model-00001-of-00002.safetensors": FileDigest(7287920, "b494a2f37029be156dbfc33f7cca1430bb75b83731963acf3cd0dcb8717de09c"),
-        "model-00002-of-00002.safetensors": FileDigest(4500072, "c0f170b95fbd678286a0fd91c3c08a2b056e1cda63283b6d40e005df5843b4ed"),
+        "model-00001-of-00002.safetensors": FileDigest(7287920, "e5164d62d5f2ea432c5055bd90339b71033a49f34c614583c1f67defdf890fac"),
+        "model-00002-of-00002.safetensors": FileDigest(4500072, "296df559bb4804d320ab0f6110cb1314d64482e6979cfd2e7fd35b19c2480f90"),
         "model.safetensors.index.json": FileDigest(7256, "517108071bff29885f501a8336a502ad8ec7aef241abcc1ee471f21ff5d2d60c"),
         "tokenizer.json": FileDigest(36798, "a76f2dd82a52e35372a3ccc531bef08183b9279fd0e31cb28a04a3794eb16e8b"),
         "tokenizer_config.json": FileDigest(692, "8511e7cc14053796dfe8e377b37433e064624b96bf1bf3bdce7faa06320aebde"),
@@ -35,7 +35,7 @@ DIGESTS: t.Dict[str, t.Dict[str, FileDigest]] = {
     "qwen2": {
         "config.json": FileDigest(625, "7dab8125554a05fbba55be89f792eaebbf57c62d55008a91b5fd47ce21e08a04"),
         "generation_config.json": FileDigest(126, "42841be7192b027c8d95f16643970da68ccd763e77df70124f8ded689a6965af"),
-        "model.safetensors": FileDigest(4598296, "5b5d7ec0b2e061481319327219f14a8240df3d814a9f9113e83134540f9f2fc6"),
+        "model.safetensors": FileDigest(4598296, "0424dd3fb55ea96310a882e657bc7031e13ed08851d93afa8011adc1ec4208ea"),
         "tokenizer.json": FileDigest(36798, "a76f2dd82a52e35372a3ccc531bef08183b9279fd0e31cb28a04a3794eb16e8b"),
         "tokenizer_config.json": FileDigest(692, "8511e7cc14053796dfe8e377b37433e064624b96bf1bf3bdce7faa06320aebde"),
     },

@@ -12,6 +12,7 @@ an engine, a gateway or a whole deployment can be tried without downloading anyt
 
 from __future__ import annotations
 
+import functools
 import json
 import typing as t
 
@@ -185,6 +186,7 @@ def tensor_bytes(recipe: Recipe) -> int:
     return sum(2 * element_count(tensor.shape) for shard in recipe.shards for tensor in shard)
 
 
+@functools.lru_cache(maxsize=None)
 def make_tokenizer() -> Tokenizer:
     """Train the tokenizer; it is the same for every architecture and seed."""
     return train(CORPUS, VOCABULARY, CONTROL_TOKENS + PARSER_TOKENS, CONTROL_TOKENS)

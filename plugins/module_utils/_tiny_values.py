@@ -27,7 +27,6 @@ def bfloat16(value: float) -> bytes:
 
 
 _NOISE = [bfloat16((2 * level - 255) * NOISE_STEP) for level in range(256)]
-_SIGN = [bfloat16(-1.0 if level < 128 else 1.0) for level in range(256)]
 _ONE = bfloat16(1.0)
 
 
@@ -56,53 +55,73 @@ def ones(count: int) -> bytes:
 class WordChain:
     """Embedding and output head that make the model say learnt sentences: which token follows which.
 
-    Each token has a random code of +1 and -1 as its embedding. The head row of a token is the sum of the codes of the
-    tokens that it follows, so its logit is high exactly after them. The layers between add noise that is small against
-    the codes; the answer stays the same across engines, data types and tensor parallel sizes, and it ends by itself.
+    The embedding of each token is a code of +1 and -1, and the head row of a token is the sum of the codes of the tokens it
+    follows, times a logit. The codes are Walsh functions, which are orthogonal, so that the logits come out exactly: the
+    given one after a learnt predecessor, 0 after any other. The layers between add noise that is small against that. So
+    the answer is the same across engines, data types and tensor parallel sizes, and it ends by itself.
     """
 
-    # The first dimensions are +1 for every token: after a token that no sentence has, sentence beginnings win.
+    # Walsh functions whose index is a multiple of this are all equal in their first so many dimensions. Tokens that no
+    # sentence has use these, and there the head lets sentences begin; over the others' first dimensions it sums to 0.
     SHARED = 16
-    # Logits: of a learnt follower, of the one in the first sentence (the greedy answer), of a beginning after any token.
+    # Logits: of a learnt follower, of a beginning after a token that no sentence has, and more for the first of each,
+    # so that the greedy answer is the first sentence.
     LOGIT = 16
-    FIRST_LOGIT = 20
     BEGIN_LOGIT = 8
+    FIRST = 2
 
     def __init__(self, vocabulary: int, hidden: int, key: str) -> None:
-        self._hidden = hidden
+        """``hidden`` is a power of two."""
         self._vocabulary = vocabulary
-        levels = bytearray(_random_bytes(key, vocabulary * hidden))
-        for start in range(0, len(levels), hidden):
-            levels[start : start + self.SHARED] = b"\xff" * self.SHARED
-        self._levels = bytes(levels)
+        self._hidden = hidden
+        # One random sign for each dimension, over all codes, keeps them orthogonal and makes them differ by key.
+        self._signs = [1 if level >= 128 else -1 for level in _random_bytes(key, hidden)]
+        self._codes: t.Dict[int, t.List[int]] = {}
         self._edges: t.Dict[t.Tuple[int, int], int] = {}
-        self._beginnings: t.Set[int] = set()
+        self._beginnings: t.Dict[int, int] = {}
 
     def learn(self, before: int, sentence: t.Sequence[int], after: int) -> None:
-        """Add one sentence, the token it is the answer to, and the token that ends it."""
-        known = any(token == before for token, _follower in self._edges)
+        """Add one sentence, the token it is the answer to, and the token that ends it.
+
+        :raises ValueError: all sentences together have more different tokens than there are codes
+        """
+        logit = self.LOGIT if before in self._codes else self.LOGIT + self.FIRST
         ids = [before, *sentence, after]
         for edge in zip(ids, ids[1:]):
-            self._edges.setdefault(edge, self.LOGIT if known else self.FIRST_LOGIT)
+            self._edges.setdefault(edge, logit)
+        for token in ids[:-1]:
+            if token not in self._codes:
+                number = len(self._codes)
+                self._codes[token] = self._walsh(number + number // (self.SHARED - 1) + 1)
 
     def begin(self, token: int) -> None:
-        """Let sentences start with this token wherever nothing else follows."""
-        self._beginnings.add(token)
+        """Let sentences start with this token after tokens that no sentence has."""
+        self._beginnings.setdefault(token, self.BEGIN_LOGIT if self._beginnings else self.BEGIN_LOGIT + self.FIRST)
+
+    def _walsh(self, index: int) -> t.List[int]:
+        if index >= self._hidden:
+            raise ValueError("the sentences have more different tokens than {0} dimensions can tell apart".format(self._hidden))
+        return [-sign if bin(index & dimension).count("1") % 2 else sign for dimension, sign in enumerate(self._signs)]
 
     def embedding(self) -> bytes:
         """Return the embedding matrix, vocabulary x hidden."""
-        return _spread(self._levels, _SIGN)
+        codes = {token: self._pack(code) for token, code in self._codes.items()}
+        others = [self._pack(self._walsh(index)) for index in range(0, self._hidden, self.SHARED)]
+        return b"".join(codes.get(token, others[token % len(others)]) for token in range(self._vocabulary))
 
     def head(self) -> bytes:
         """Return the output head, vocabulary x hidden."""
         rows: t.Dict[int, t.List[int]] = {}
         for (token, follower), logit in self._edges.items():
             row = rows.setdefault(follower, [0] * self._hidden)
-            code = self._levels[token * self._hidden : (token + 1) * self._hidden]
-            for dimension in range(self.SHARED, self._hidden):
-                row[dimension] += logit if code[dimension] >= 128 else -logit
-        for token in self._beginnings:
-            rows[token][: self.SHARED] = [self.BEGIN_LOGIT * self._hidden // self.SHARED] * self.SHARED
-        packed = {token: b"".join(bfloat16(value / self._hidden) for value in row) for token, row in rows.items()}
+            for dimension, sign in enumerate(self._codes[token]):
+                row[dimension] += logit * sign
+        for token, logit in self._beginnings.items():
+            for dimension in range(self.SHARED):
+                rows[token][dimension] += logit * self._hidden // self.SHARED * self._signs[dimension]
+        packed = {token: self._pack(value / self._hidden for value in row) for token, row in rows.items()}
         silent = bytes(2 * self._hidden)
         return b"".join(packed.get(token, silent) for token in range(self._vocabulary))
+
+    def _pack(self, values: t.Iterable[float]) -> bytes:
+        return b"".join(bfloat16(value) for value in values)

@@ -49,11 +49,12 @@ class Outcome(t.NamedTuple):
 
 
 class Wanted(t.NamedTuple):
-    """The tiny model that should be there."""
+    """The tiny model that should be there. ``content`` is None as long as nothing made a build necessary."""
 
     architecture: str
     seed: int
     files: t.Dict[str, FileDigest]
+    content: t.Optional[t.Dict[str, bytes]]
 
     @property
     def manifest(self) -> str:
@@ -101,7 +102,9 @@ def check_existing(path: str, full: bool) -> Outcome:
         digests = parse_manifest(manifest, os.path.join(path, MANIFEST))
         faults = check_files(path, digests)
         if faults:
-            raise WeightsError("{0} files differ from {1}: {2}".format(len(faults), MANIFEST, "; ".join(faults[:3])), path, "fetch them again")
+            raise WeightsError(
+                "{0} files differ from {1}: {2}".format(len(faults), MANIFEST, "; ".join(faults[:3])), path, "fetch them again"
+            )
         unlisted = sorted(name for name in folder.files if name.endswith(".safetensors") and name not in digests)
         if unlisted:
             warnings.append("{0} in {1} does not list {2}".format(MANIFEST, path, ", ".join(unlisted[:3])))
@@ -128,14 +131,11 @@ def ensure_tiny(path: str, architecture: str, seed: int, full: bool, check: bool
         _folder_swap.remove_leftovers(actual.leftovers)
         if faults:
             _folder_swap.replace(path, _build(wanted))
-    return Outcome(
-        differences,
-        _predict(path, wanted) if check and faults else inspect(path),
-        wanted.manifest,
-        actual.describe(differences),
-        describe(wanted.manifest, {name: entry.size for name, entry in wanted.files.items()}),
-        [],
-    )
+    after = actual._replace(leftovers=[]).describe()
+    if faults:
+        after = describe(wanted.manifest, {name: entry.size for name, entry in wanted.files.items()})
+    weights = _predict(path, wanted) if check and faults else inspect(path)
+    return Outcome(differences, weights, wanted.manifest, actual.describe(differences), after, [])
 
 
 def ensure_absent(path: str, check: bool) -> Outcome:
@@ -153,13 +153,15 @@ def ensure_absent(path: str, check: bool) -> Outcome:
         _folder_swap.remove_leftovers(actual.leftovers)
         if actual.files:
             _folder_swap.remove(path)
-    return Outcome(differences, None, None, actual.describe(differences), "absent\n", [])
+    after = "absent\n" if actual.files or actual.files is None else actual._replace(leftovers=[]).describe()
+    return Outcome(differences, None, None, actual.describe(differences), after, [])
 
 
 def _wanted(architecture: str, seed: int) -> Wanted:
     if seed == DEFAULT_SEED:
-        return Wanted(architecture, seed, DIGESTS[architecture])
-    return Wanted(architecture, seed, digests_of(build_files(architecture, seed)))
+        return Wanted(architecture, seed, DIGESTS[architecture], None)
+    content = build_files(architecture, seed)
+    return Wanted(architecture, seed, digests_of(content), content)
 
 
 def digests_of(files: t.Mapping[str, bytes]) -> t.Dict[str, FileDigest]:
@@ -168,15 +170,14 @@ def digests_of(files: t.Mapping[str, bytes]) -> t.Dict[str, FileDigest]:
 
 
 def _build(wanted: Wanted) -> t.Dict[str, bytes]:
-    files = build_files(wanted.architecture, wanted.seed)
+    files = build_files(wanted.architecture, wanted.seed) if wanted.content is None else wanted.content
     if digests_of(files) != wanted.files:
         raise WeightsError(
             "the files that were built differ from the digests in this collection",
             where="{0}, seed {1}".format(wanted.architecture, wanted.seed),
             remedy="install the collection again; if that does not help, check the memory of the host",
         )
-    files[MANIFEST] = wanted.manifest.encode()
-    return files
+    return dict(files, **{MANIFEST: wanted.manifest.encode()})
 
 
 def _survey(path: str) -> Actual:
