@@ -25,6 +25,8 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._errors import Npu
 
 # Directory entries and rounding up to blocks, in bytes.
 SPACE_RESERVE = 1 << 20
+# Runs on several hosts may put the same folder on shared storage at once; each gives way to the others so many times.
+MOVE_ATTEMPTS = 10
 
 
 class FolderError(NpufleetError):
@@ -170,21 +172,27 @@ def _sync(folder: str) -> None:
 
 def _move_in(staging: str, path: str) -> None:
     """Rename onto the path; what is there moves aside first, unless it is an empty folder."""
-    aside = None
-    try:
-        os.rename(staging, path)
-    except OSError as exc:
-        if exc.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-            raise
-        aside = _move_aside(path)
-        os.rename(staging, path)
-    if aside is not None:
-        _remove_tree(aside)
+    aside = []
+    for attempt in range(MOVE_ATTEMPTS):
+        try:
+            os.rename(staging, path)
+            break
+        except OSError as exc:
+            if exc.errno not in (errno.ENOTEMPTY, errno.EEXIST) or attempt + 1 == MOVE_ATTEMPTS:
+                raise
+        with contextlib.suppress(FileNotFoundError):  # another run has just moved it
+            aside.append(_move_aside(path))
+    for folder in aside:
+        _remove_tree(folder)
 
 
 def _move_aside(path: str) -> str:
     aside = tempfile.mkdtemp(prefix=_prefix(path), dir=os.path.dirname(path))
-    os.rename(path, aside)
+    try:
+        os.rename(path, aside)
+    except OSError:
+        os.rmdir(aside)
+        raise
     return aside
 
 

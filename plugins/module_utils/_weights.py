@@ -134,8 +134,7 @@ def ensure_tiny(path: str, architecture: str, seed: int, full: bool, check: bool
     after = actual._replace(leftovers=[]).describe()
     if faults:
         after = describe(wanted.manifest, {name: entry.size for name, entry in wanted.files.items()})
-    weights = _predict(path, wanted) if check and faults else inspect(path)
-    return Outcome(differences, weights, wanted.manifest, actual.describe(differences), after, [])
+    return Outcome(differences, _description(path, wanted), wanted.manifest, actual.describe(differences), after, [])
 
 
 def ensure_absent(path: str, check: bool) -> Outcome:
@@ -247,8 +246,8 @@ def _our_names(manifest: str) -> t.Set[str]:
     return names
 
 
-def _predict(path: str, wanted: Wanted) -> ModelFolder:
-    """Return what inspect() will say once the model is built."""
+def _description(path: str, wanted: Wanted) -> ModelFolder:
+    """Return what inspect() says of the model, before it is built as well as after."""
     recipe = RECIPES[wanted.architecture]
     sizes = {name: entry.size for name, entry in wanted.files.items()}
     sizes[MANIFEST] = len(wanted.manifest)
