@@ -17,7 +17,7 @@ find_python() {
   roots=""
   if command -v pyenv >/dev/null 2>&1; then roots=$(pyenv root)/versions; fi
   for minor in 13 12 14 11 10; do
-    for candidate in "python3.$minor" "$roots"/3.$minor.*/bin/python; do
+    for candidate in "python3.$minor" "$roots"/3."$minor".*/bin/python; do
       path=$(command -v "$candidate" 2>/dev/null) || continue
       if works "$path"; then echo "$path"; return; fi
     done

@@ -22,13 +22,15 @@ shift
 getent group HwHiAiUser >/dev/null || groupadd --system HwHiAiUser
 getent passwd HwHiAiUser >/dev/null || useradd --system --gid HwHiAiUser --shell /usr/sbin/nologin --no-create-home HwHiAiUser
 
-ln -sfn "$here/npu_smi" /usr/local/sbin/npu-smi
+rm -f /usr/local/sbin/npu-smi
+printf '#!/bin/sh\nexec python3 "%s/npu_smi" "$@"\n' "$here" >/usr/local/sbin/npu-smi
+chmod 0755 /usr/local/sbin/npu-smi
 # Any user may call npu-smi, and every call is logged.
 mkdir -p /var/log/npu-simulator
 : >/var/log/npu-simulator/calls.jsonl
 chmod 0666 /var/log/npu-simulator/calls.jsonl
 
-"$here/make_state.py" --product "$product" "$@"
-"$here/host_tree.py" sysfs --root "$here"
-"$here/host_tree.py" devices --dev /dev
-"$here/host_tree.py" driver --root /
+python3 "$here/make_state.py" --product "$product" "$@"
+python3 "$here/host_tree.py" sysfs --root "$here"
+python3 "$here/host_tree.py" devices --dev /dev
+python3 "$here/host_tree.py" driver --root /

@@ -1,0 +1,192 @@
+#!/bin/sh
+# Run parts of the tests: test.sh all | lint sanity unit functional compat build e2e molecule
+# A part that cannot run here is skipped loudly; with NPUFLEET_NO_SKIP=1 (set in CI) a skipped part fails the run.
+set -eu
+cd "$(dirname "$0")/.."
+root=$PWD
+out=$root/tests/output
+mkdir -p "$out"
+scripts/setup.sh dev
+PATH="$root/.venv/bin:$PATH"
+export PATH
+collection=collections/ansible_collections/npufleet/ascend
+skipped=""
+
+say() { printf '\n== %s ==\n' "$*"; }
+skip() {
+  skipped="$skipped
+  $1: $2"
+  printf '\nSKIPPED %s: %s\n' "$1" "$2" >&2
+}
+
+# Paths of other Pythons, newest patch of each; pyenv's shims on PATH refuse to run, so its versions are looked up.
+python_of() {
+  roots=""
+  if command -v pyenv >/dev/null 2>&1; then roots=$(pyenv root)/versions; fi
+  for candidate in "$roots/$1".*/bin/python "python$1"; do
+    path=$(command -v "$candidate" 2>/dev/null) || continue
+    if [ "$("$path" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)" = "$1" ]; then echo "$path"; return; fi
+  done
+}
+
+# A virtual environment below .venvs, made again when its list of packages or its Python changes.
+environment() { # name, python, packages...
+  folder=$root/.venvs/$1
+  python=$2
+  shift 2
+  wanted="$("$python" --version) $*"
+  if ! [ -f "$folder/.stamp" ] || [ "$(cat "$folder/.stamp")" != "$wanted" ]; then
+    rm -rf "$folder"
+    "$python" -m venv "$folder"
+    if ! "$folder/bin/python" -m pip install --quiet --disable-pip-version-check "$@" > "$folder/pip.log" 2>&1; then
+      cat "$folder/pip.log" >&2
+      return 1
+    fi
+    printf '%s' "$wanted" > "$folder/.stamp"
+  fi
+}
+
+vendored() { scripts/vendor_collections.sh .venv/bin/python -m pip; }
+
+lint() {
+  say "lint"
+  vendored
+  yamllint --strict .
+  ruff check .
+  ruff format --check .
+  MYPYPATH=collections mypy "$collection/plugins/module_utils" "$collection/plugins/plugin_utils" "$collection/plugins/action"
+  python scripts/generate_role_tables.py --check
+  python scripts/generate_signatures_doc.py --check
+  antsibull-changelog lint
+  antsibull-docs lint-collection-docs --plugin-docs .
+  if command -v shellcheck >/dev/null 2>&1; then
+    git ls-files '*.sh' .ci/run | xargs shellcheck
+  elif [ "$(id -u)" = 0 ] && [ -n "${CI:-}" ] && command -v apt-get >/dev/null 2>&1; then
+    apt-get update -qq && apt-get install -y -qq shellcheck >/dev/null
+    git ls-files '*.sh' .ci/run | xargs shellcheck
+  else
+    skip shellcheck "run as root: apt-get install -y shellcheck"
+  fi
+  ansible-lint --offline
+}
+
+sanity() {
+  say "sanity"
+  cache=${HOME}/.ansible/test/cache
+  mkdir -p "$cache"
+  # ansible-test downloads get-pip.py from a host of its own; a file of that name in its cache is used instead.
+  for version in 24_2 25_2; do
+    [ -s "$cache/get_pip_$version.py" ] || cp scripts/get_pip_standin.py "$cache/get_pip_$version.py"
+  done
+  others=""
+  for minor in 3.9 3.10 3.11 3.12 3.13; do
+    path=$(python_of $minor)
+    if [ -n "$path" ]; then others="$(dirname "$path"):$others"; fi
+  done
+  minor=$(python -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+  PATH="$root/.venv/bin:$others$PATH" ANSIBLE_TEST_CONTENT_ROOT="$root/$collection" ansible-test sanity --python "$minor" > "$out/sanity.log" 2>&1 || {
+    grep -E '^(ERROR|FATAL|WARNING: Unable)' "$out/sanity.log" >&2 || tail -30 "$out/sanity.log" >&2
+    exit 1
+  }
+  grep -c '^Running sanity test' "$out/sanity.log" | sed 's/$/ runs of sanity tests passed/'
+}
+
+unit() {
+  say "unit"
+  python -m pytest tests/unit -q --cov --cov-config=pyproject.toml --cov-report=term:skip-covered
+}
+
+functional() {
+  say "functional"
+  python -m pytest tests/functional -q
+}
+
+# The oldest and the middle ansible-core, each with the newest Python it takes from 3.10 on.
+cores() {
+  for pair in 2.17.14:3.10,3.11,3.12 2.19.14:3.11,3.12,3.13; do
+    core=${pair%%:*}
+    for minor in $(echo "${pair#*:}" | tr , ' '); do
+      path=$(python_of "$minor")
+      if [ -n "$path" ]; then echo "$core $path"; break; fi
+    done
+  done
+}
+
+compat() {
+  say "compat: units on older ansible-core"
+  cores | while read -r core path; do
+    echo "ansible-core $core on $("$path" --version)"
+    environment "core-$core" "$path" "ansible-core==$core" "pytest<9" hypothesis pytest-testinfra supervisor==4.3.0
+    "$root/.venvs/core-$core/bin/python" -m pytest tests/unit -q -p no:cacheprovider --deselect tests/unit/test_docs.py
+  done
+  [ "$(cores | wc -l)" = 2 ] || skip compat "ansible-core 2.17 needs Python 3.10 to 3.12, and 2.19 needs 3.11 to 3.13"
+  say "compat: target code on Python 3.7 to 3.13"
+  for minor in 3.7 3.9 3.11 3.13; do
+    path=$(python_of $minor)
+    if [ -z "$path" ]; then skip "target-$minor" "install Python $minor (pyenv install $minor)"; continue; fi
+    environment "target-$minor" "$path" "pytest<9"
+    "$root/.venvs/target-$minor/bin/python" -m pytest tests/unit/plugins/module_utils -q --ignore-glob='*_fuzz.py'
+    tests/compat/run_modules.sh "$root/.venvs/target-$minor/bin/python" "$minor"
+  done
+}
+
+build() {
+  say "build"
+  tests/build/run.sh
+}
+
+e2e() {
+  say "e2e"
+  python -m pytest tests/e2e -q -s
+}
+
+molecule_on() { # label, folder of the commands, scenarios...
+  label=$1
+  bin=$2
+  shift 2
+  for scenario in "$@"; do
+    echo "molecule $scenario on $label"
+    PATH="$bin:$PATH" molecule test -s "$scenario" > "$out/molecule-$scenario-$label.log" 2>&1 || {
+      tail -60 "$out/molecule-$scenario-$label.log" >&2
+      echo "molecule $scenario on $label failed; whole log: $out/molecule-$scenario-$label.log" >&2
+      exit 1
+    }
+    grep -hE '[0-9]+ passed' "$out/molecule-$scenario-$label.log" | tail -1
+  done
+}
+
+molecule_all() {
+  say "molecule"
+  vendored
+  if ! scripts/docker_engine.sh ensure; then
+    skip molecule "no Docker Engine; as root on Debian: scripts/docker_engine.sh ensure --install"
+    return
+  fi
+  molecule_on newest "$root/.venv/bin" default engine
+  if [ -n "${NPUFLEET_REAL_VENV:-}" ]; then molecule_on newest "$root/.venv/bin" engine_real; fi
+  cores | while read -r core path; do
+    case $core in
+      2.17*) tools="molecule==26.6.0 ansible-compat==26.6.0" ;;
+      *) tools="molecule==26.10.0" ;;
+    esac
+    # shellcheck disable=SC2086  # words on purpose
+    environment "molecule-$core" "$path" "ansible-core==$core" $tools pytest-testinfra==10.2.2
+    molecule_on "$core" "$root/.venvs/molecule-$core/bin" default
+  done
+}
+
+[ $# -gt 0 ] || set -- all
+for part in "$@"; do
+  case $part in
+    all) lint; sanity; unit; functional; compat; build; e2e; molecule_all ;;
+    lint|sanity|unit|functional|compat|build|e2e) "$part" ;;
+    molecule) molecule_all ;;
+    *) echo "usage: $0 all|lint|sanity|unit|functional|compat|build|e2e|molecule" >&2; exit 2 ;;
+  esac
+done
+
+if [ -n "$skipped" ]; then
+  printf '\nNOT TESTED HERE:%s\n' "$skipped" >&2
+  if [ "${NPUFLEET_NO_SKIP:-}" = 1 ]; then exit 1; fi
+fi
+say "passed: $*"
