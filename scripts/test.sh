@@ -137,7 +137,15 @@ build() {
 
 e2e() {
   say "e2e"
+  if docker_answers; then NPUFLEET_E2E_SYSTEMD=1; export NPUFLEET_E2E_SYSTEMD; fi
   python -m pytest tests/e2e -q -s
+}
+
+docker_answers() {
+  vendored
+  if scripts/docker_engine.sh ensure; then return 0; fi
+  skip "the scenarios in containers" "no Docker Engine answers; as root on Debian: scripts/docker_engine.sh ensure --install"
+  return 1
 }
 
 molecule_on() { # label, folder of the commands, scenarios...
@@ -157,13 +165,8 @@ molecule_on() { # label, folder of the commands, scenarios...
 
 molecule_all() {
   say "molecule"
-  vendored
-  if ! scripts/docker_engine.sh ensure; then
-    skip molecule "no Docker Engine; as root on Debian: scripts/docker_engine.sh ensure --install"
-    return
-  fi
+  docker_answers || return 0
   molecule_on newest "$root/.venv/bin" default engine
-  if [ -n "${NPUFLEET_REAL_VENV:-}" ]; then molecule_on newest "$root/.venv/bin" engine_real; fi
   cores | while read -r core path; do
     case $core in
       2.17*) tools="molecule==26.6.0 ansible-compat==26.6.0" ;;

@@ -36,6 +36,9 @@ done
 ansible-doc -t role -l 2>/dev/null | grep -q 'npufleet.ascend.vllm_engine' || { echo "build: ansible-doc does not list the roles" >&2; exit 1; }
 
 # By its full name, without an inventory and outside the checkout: a first run in check mode tells the truth and touches nothing.
+unset NPUFLEET_HOME
+NPUFLEET_PORT=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+export NPUFLEET_PORT
 ansible-playbook npufleet.ascend.site --check > check.log 2>&1 || { cat check.log >&2; exit 1; }
 grep -q 'changed=[1-9]' check.log || { cat check.log >&2; exit 1; }
 if [ -e "$HOME/.local" ]; then echo "build: check mode wrote into the home folder" >&2; exit 1; fi
