@@ -27,6 +27,9 @@ class ActionModule(ProgressActionBase):
             show = self._show(task_vars or {})
             for line in summary(engine, bool(self._task.args.get("api_key"))):
                 show(line)
+        if result.get("failed") and result.get("tail"):
+            for line in ["last lines of the engine's log:", *result["tail"]]:
+                self._show(task_vars or {})(line)
         return result
 
 

@@ -140,18 +140,7 @@ def tokenizer_json(tokenizer: Tokenizer, bos: str) -> t.Dict[str, t.Any]:
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": [
-            {
-                "id": tokenizer.vocab[token],
-                "content": token,
-                "single_word": False,
-                "lstrip": False,
-                "rstrip": False,
-                "normalized": False,
-                "special": token in tokenizer.special,
-            }
-            for token in tokenizer.added
-        ],
+        "added_tokens": [_added_token(tokenizer, token) for token in tokenizer.added],
         "normalizer": None,
         "pre_tokenizer": byte_level,
         "post_processor": {
@@ -173,4 +162,16 @@ def tokenizer_json(tokenizer: Tokenizer, bos: str) -> t.Dict[str, t.Any]:
             "vocab": tokenizer.vocab,
             "merges": [left + " " + right for left, right in tokenizer.merges],
         },
+    }
+
+
+def _added_token(tokenizer: Tokenizer, token: str) -> t.Dict[str, t.Any]:
+    return {
+        "id": tokenizer.vocab[token],
+        "content": token,
+        "single_word": False,
+        "lstrip": False,
+        "rstrip": False,
+        "normalized": False,
+        "special": token in tokenizer.special,
     }

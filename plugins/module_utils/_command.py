@@ -48,11 +48,12 @@ Runner = t.Callable[..., CommandResult]
 def find_tool(name: str, extra_dirs: t.Sequence[str] = ()) -> t.Optional[str]:
     """Return the absolute path of a regular, executable file, or None.
 
-    ``extra_dirs`` come after PATH. A directory of that name, as bad bind mounts leave behind, is not a tool.
+    ``extra_dirs`` come after PATH. A directory of that name, as bad bind mounts leave behind, is not a tool; relative parts of PATH
+    are left out.
     """
     for folder in os.environ.get("PATH", "").split(os.pathsep) + list(extra_dirs):
         path = os.path.join(folder, name)
-        if folder and os.path.isfile(path) and os.access(path, os.X_OK):
+        if os.path.isabs(folder) and os.path.isfile(path) and os.access(path, os.X_OK):
             return path
     return None
 
@@ -73,7 +74,8 @@ def run(
     full_env = dict(os.environ, LC_ALL="C", LANGUAGE="C")
     full_env.update(env or {})
     try:
-        process = subprocess.Popen(
+        # run_command has no time limit, and this code is not given a module.
+        process = subprocess.Popen(  # pylint: disable=ansible-bad-function
             list(argv),
             stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -83,7 +85,11 @@ def run(
             start_new_session=True,
         )
     except OSError as exc:
-        raise CommandError("cannot execute {0}: {1}".format(argv[0], exc.strerror or exc), where=" ".join(argv)) from exc
+        raise CommandError(
+            "cannot execute {0}: {1}".format(argv[0], exc.strerror or exc),
+            where=" ".join(argv),
+            remedy="Check that the file is there, executable, and made for this machine",
+        ) from exc
     try:
         out, err = process.communicate(None if stdin is None else stdin.encode(), timeout=timeout)
     except subprocess.TimeoutExpired:

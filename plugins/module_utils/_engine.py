@@ -27,11 +27,12 @@ LOG_LINES = 2000
 
 
 class EngineFailedError(NpufleetError):
-    """The engine did not become ready. ``report`` is what its log says (see _engine_log.explain)."""
+    """The engine does not answer. ``report`` is what its log says (see _engine_log.explain), ``changed`` whether anything was touched."""
 
-    def __init__(self, what: str, where: str, remedy: str, report: t.Dict[str, t.Any]) -> None:
+    def __init__(self, what: str, where: str, remedy: str, report: t.Dict[str, t.Any], changed: bool) -> None:
         super().__init__(what, where, remedy)
         self.report = report
+        self.changed = changed
 
 
 class Clock(t.NamedTuple):
@@ -100,19 +101,22 @@ class Engine:
         shutil.rmtree(self.spec.working_directory, ignore_errors=True)
 
     def wait_ready(self, slice_seconds: float, timeout: float) -> t.Dict[str, t.Any]:
-        """Wait at most ``slice_seconds`` of the ``timeout`` that began with the launch.
+        """Wait at most ``slice_seconds`` of the ``timeout`` that began with the launch; an engine that was ready gets one slice.
 
         Returns ``{"pending": bool, "seconds": s, "progress": text, "completion": {...} | None, "ready_seconds": s | None}``.
 
         :raises EngineFailedError: the engine died, answers wrongly, or is not ready in time
         """
-        record = self._watched_record()
-        started = float(record["started_at"])
-        limit = started + timeout
-        deadline = min(limit, self._clock.now() + slice_seconds)
+        record = self._watched_record(timeout)
+        began = self._clock.now()
+        deadline = limit = began + slice_seconds
+        if record["status"] == "starting":
+            began = float(record["started_at"])
+            limit = began + timeout
+            deadline = min(limit, deadline)
         target = Target(self.spec.base_url, self.spec.served_model_name, self.spec.api_key)
         outcome = wait(target, lambda: self._alive(int(record["pid"])), self._fetch, self._clock.now, self._clock.sleep, deadline)
-        seconds = self._clock.now() - started
+        seconds = self._clock.now() - began
         if outcome.status == "ready":
             if record.get("ready_seconds") is None:
                 record = dict(record, status="ready", ready_seconds=round(seconds, 1))
@@ -128,20 +132,20 @@ class Engine:
         if outcome.status == "pending" and self._clock.now() < limit:
             progress = "{0}: {1}".format(outcome.phase, last_meaningful(lines) or outcome.detail)
             return {"pending": True, "seconds": seconds, "progress": progress, "completion": None, "ready_seconds": None}
-        raise self._failure(outcome, lines, seconds, str(record.get("status")))
+        raise self._failure(outcome, lines, seconds, record)
 
     def ready_seconds(self) -> t.Optional[float]:
         """Seconds from the last launch to its first completion, as recorded; None before that."""
         value = self._record().get("ready_seconds")
         return float(value) if isinstance(value, (int, float)) else None
 
-    def _watched_record(self) -> t.Dict[str, t.Any]:
-        """The record to measure from. An engine that restarted by itself since it was ready is measured from now."""
+    def _watched_record(self, timeout: float) -> t.Dict[str, t.Any]:
+        """The record to measure from. An engine that restarted by itself since its launch was over is measured from now."""
         record = self._record()
-        if record.get("status") == "starting" and record.get("pid"):
-            return record
-        if record.get("pid") == self.service.pid and record.get("started_at"):
-            return record
+        if {"status", "pid", "started_at"} <= set(record):
+            launching = record["status"] == "starting" and record["pid"] and self._clock.now() < record["started_at"] + timeout
+            if launching or record["pid"] == self.service.pid:
+                return record
         mark = self._runtime.log_mark(self.spec)
         record = dict(record, pid=self.service.pid, status="starting", started_at=self._clock.now(), log_mark=mark, ready_seconds=None)
         self._write_record(record)
@@ -155,14 +159,16 @@ class Engine:
         lines = self._runtime.logs(self.spec, str(record.get("log_mark") or ""), LOG_LINES)
         return redact(lines, [value for _name, value in self.spec.secret_env])
 
-    def _failure(self, outcome: Outcome, lines: t.List[str], seconds: float, status: str) -> EngineFailedError:
+    def _failure(self, outcome: Outcome, lines: t.List[str], seconds: float, record: t.Mapping[str, t.Any]) -> EngineFailedError:
         report = explain(lines, self.spec.accelerator)
-        if status == "starting":
+        starting = record["status"] == "starting"
+        if starting:
             # A service manager would start a broken engine again and again; what is left is the definition and the log.
             self._runtime.stop(self.spec)
+            self._write_record(dict(record, status="failed"))
         what = {
-            "dead": "the engine {0} died while starting, after {1:.0f} s",
-            "pending": "the engine {0} is not ready after {1:.0f} s",
+            "dead": "the engine {0} died while starting, after {1:.0f} s" if starting else "the engine {0} was ready and has died",
+            "pending": "the engine {0} is not ready after {1:.0f} s" if starting else "the engine {0} was ready and is silent for {1:.0f} s",
             "refused": "the engine {0} answers, but not as asked, after {1:.0f} s",
         }[outcome.status].format(self.spec.name, seconds)
         said = report["first_error"] or outcome.detail or self.service.detail
@@ -171,9 +177,8 @@ class Engine:
             remedy = "{0} {1} [{2}; {3}]".format(signature["cause"], signature["remedy"], signature["id"], signature["source"])
         else:
             remedy = "Read the last lines of its log, below"
-        return EngineFailedError(
-            "{0}: {1}".format(what, said), "{0} service {1}".format(self._runtime.kind, self.spec.name), remedy, report
-        )
+        where = "{0} service {1}".format(self._runtime.kind, self.spec.name)
+        return EngineFailedError("{0}: {1}".format(what, said), where, remedy, report, changed=starting)
 
     def _record(self) -> t.Dict[str, t.Any]:
         try:

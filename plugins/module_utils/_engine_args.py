@@ -76,9 +76,10 @@ def _values(value: ArgValue) -> t.List[str]:
     return [str(value)]
 
 
-def parse_catalogue(text: str) -> t.Dict[str, Option]:
+def parse_catalogue(text: str, where: t.Optional[str] = None) -> t.Dict[str, Option]:
     """Read the dump of vLLM's parser: ``{"options": [{"flags": [...], "nargs": ..., "choices": ..., "kind": ...}]}``.
 
+    :param where: the file it came from
     :raises ArgumentError: when the dump is not of that shape
     """
     try:
@@ -86,7 +87,7 @@ def parse_catalogue(text: str) -> t.Dict[str, Option]:
         options = [Option(list(row["flags"]), row["nargs"], row["choices"], row["kind"]) for row in rows]
     except (ValueError, KeyError, TypeError) as exc:
         raise ArgumentError(
-            "the list of options of the installed vLLM is damaged: {0}".format(exc), remedy="Remove the file; it is made again"
+            "the list of options of the installed vLLM is damaged: {0}".format(exc), where, remedy="Remove the file; it is made again"
         ) from exc
     return {flag: option for option in options for flag in option.flags}
 
@@ -102,18 +103,24 @@ def check_args(args: t.Mapping[str, ArgValue], catalogue: t.Mapping[str, Option]
 
 
 def check_owned(args: t.Mapping[str, ArgValue]) -> None:
-    """Refuse options that belong to a setting of their own.
+    """Refuse options that belong to a setting of their own, and two spellings of one option.
 
     :raises ArgumentError: names the setting to use
     """
+    seen: t.Dict[str, str] = {}
     for key in sorted(args):
-        setting = OWNED_OPTIONS.get(normal_name(key))
-        if setting:
+        name = normal_name(key)
+        if name in OWNED_OPTIONS:
             raise ArgumentError(
-                "the option --{0} is set by the engine itself".format(normal_name(key)),
+                "the option --{0} is set by the engine itself".format(name),
                 where="args.{0}".format(key),
-                remedy="Remove it there and use {0}".format(setting),
+                remedy="Remove it there and use {0}".format(OWNED_OPTIONS[name]),
             )
+        if name in seen:
+            raise ArgumentError(
+                "the option --{0} is given twice".format(name), where="args.{0}, args.{1}".format(seen[name], key), remedy="Keep one of them"
+            )
+        seen[name] = key
 
 
 def _check_one(key: str, value: ArgValue, catalogue: t.Mapping[str, Option], version: str) -> None:
@@ -129,7 +136,7 @@ def _check_one(key: str, value: ArgValue, catalogue: t.Mapping[str, Option], ver
         return
     if value is True:
         if option.nargs not in (0, "?", "*"):
-            raise ArgumentError("the option {0} of vLLM {1} needs a value".format(flag, version), where="args." + key)
+            raise ArgumentError("the option {0} of vLLM {1} needs a value".format(flag, version), "args." + key, "Give one instead of true")
         return
     if option.nargs == 0:
         raise ArgumentError(
@@ -179,7 +186,9 @@ def _check_value(key: str, flag: str, text: str, option: Option, version: str) -
         checker(text)
     except ValueError:
         raise ArgumentError(
-            "the option {0} of vLLM {1} takes {2}, not {3}".format(flag, version, _KIND_WORDS[option.kind or ""], text), where="args." + key
+            "the option {0} of vLLM {1} takes {2}, not {3}".format(flag, version, _KIND_WORDS[option.kind or ""], text),
+            where="args." + key,
+            remedy="Correct the value",
         ) from None
 
 

@@ -36,11 +36,17 @@ class ModelShape(t.NamedTuple):
 def model_shape(config: t.Mapping[str, t.Any]) -> ModelShape:
     """Read the shape from a Hugging Face config.json."""
     return ModelShape(
-        attention_heads=int(config.get("num_attention_heads") or 0),
-        routed_experts=int(config.get("n_routed_experts") or config.get("num_experts") or 0),
-        layers=int(config.get("num_hidden_layers") or 0),
-        max_positions=int(config.get("max_position_embeddings") or 0),
+        attention_heads=_count(config, "num_attention_heads"),
+        routed_experts=_count(config, "n_routed_experts") or _count(config, "num_experts"),
+        layers=_count(config, "num_hidden_layers"),
+        max_positions=_count(config, "max_position_embeddings"),
     )
+
+
+def _count(config: t.Mapping[str, t.Any], key: str) -> int:
+    """Some models give a list, one value a layer; such a model is not judged here."""
+    value = config.get(key)
+    return value if type(value) is int else 0
 
 
 def on_capture_grid(max_num_seqs: int) -> bool:
@@ -67,7 +73,7 @@ def check_args_together(args: t.Mapping[str, t.Any], shape: ModelShape, accelera
 
 def _positive(values: t.Mapping[str, t.Any], name: str) -> int:
     value = values.get(name, 1)
-    if isinstance(value, bool) or not str(value).isdigit() or int(value) < 1:
+    if isinstance(value, bool) or not str(value).isdecimal() or int(value) < 1:
         raise CheckError("{0} is {1}".format(name, value), where="args." + name.replace("-", "_"), remedy="Give a whole number from 1")
     return int(value)
 
@@ -97,13 +103,8 @@ def _check_parallel(values: t.Mapping[str, t.Any], sizes: t.Mapping[str, int], s
             where="args.data_parallel_size_local",
             remedy="The local size is this host's part of the whole",
         )
-    rank = values.get("data-parallel-start-rank", values.get("data-parallel-rank"))
-    if rank is not None and not 0 <= int(rank) < data:
-        raise CheckError(
-            "the data parallel rank {0} does not exist in a group of {1}".format(rank, data),
-            where="args.data_parallel_start_rank",
-            remedy="Ranks count from 0 to data_parallel_size - 1",
-        )
+    for name in ("data-parallel-start-rank", "data-parallel-rank"):
+        _check_rank(values, name, data)
     if shape.attention_heads and shape.attention_heads % tensor:
         raise CheckError(
             "tensor_parallel_size {0} does not divide the {1} attention heads of the model".format(tensor, shape.attention_heads),
@@ -114,9 +115,20 @@ def _check_parallel(values: t.Mapping[str, t.Any], sizes: t.Mapping[str, int], s
         raise CheckError(
             "pipeline_parallel_size {0} is more than the {1} layers of the model".format(pipeline, shape.layers),
             where="args.pipeline_parallel_size",
+            remedy="Give at most {0}".format(shape.layers),
         )
     if values.get("enable-expert-parallel") and shape.layers and not shape.routed_experts:
         raise CheckError("the model has no experts to spread", where="args.enable_expert_parallel", remedy="Leave it out for a dense model")
+
+
+def _check_rank(values: t.Mapping[str, t.Any], name: str, data: int) -> None:
+    rank = str(values.get(name, 0))
+    if not rank.isdecimal() or int(rank) >= data:
+        raise CheckError(
+            "the data parallel rank {0} does not exist in a group of {1}".format(rank, data),
+            where="args." + name.replace("-", "_"),
+            remedy="Ranks count from 0 to data_parallel_size - 1",
+        )
 
 
 def _check_cpu(values: t.Mapping[str, t.Any], sizes: t.Mapping[str, int], shape: ModelShape) -> None:
@@ -138,7 +150,7 @@ def _check_cpu(values: t.Mapping[str, t.Any], sizes: t.Mapping[str, int], shape:
 
 def _check_length(values: t.Mapping[str, t.Any], shape: ModelShape) -> None:
     wanted = str(values.get("max-model-len", ""))
-    if wanted.isdigit() and shape.max_positions and int(wanted) > shape.max_positions:
+    if wanted.isdecimal() and shape.max_positions and int(wanted) > shape.max_positions:
         raise CheckError(
             "max_model_len {0} is more than the {1} positions that the model knows".format(wanted, shape.max_positions),
             where="args.max_model_len",
@@ -149,7 +161,7 @@ def _check_length(values: t.Mapping[str, t.Any], shape: ModelShape) -> None:
 def memory_needed(weight_bytes: int, env: t.Mapping[str, str]) -> int:
     """Bytes of host memory a CPU engine needs: weights, KV cache and the processes themselves."""
     space = env.get("VLLM_CPU_KVCACHE_SPACE", "")
-    kv_bytes = int(float(space) * GIB) if space.replace(".", "", 1).isdigit() else 0
+    kv_bytes = int(float(space) * GIB) if space.replace(".", "", 1).isdecimal() else 0
     return weight_bytes + kv_bytes + CPU_OVERHEAD_BYTES
 
 

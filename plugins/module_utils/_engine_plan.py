@@ -65,7 +65,9 @@ def make_plan(spec: EngineSpec, actual: Actual, state: str) -> Plan:
     after = _shown(spec.public(), True, running) if steps else before
     if steps and reasons and before.get("spec") == after.get("spec"):
         after["rewritten"] = list(reasons)
-    return Plan(_action(steps, actual), steps, actual.running and "stop" in steps and not actual.unfinished, reasons, before, after)
+    if "enable" in steps:
+        before["enabled"], after["enabled"] = False, True
+    return Plan(_action(steps, actual, state), steps, actual.running and "stop" in steps and not actual.unfinished, reasons, before, after)
 
 
 def _steps(actual: Actual, differs: bool, state: str) -> t.Tuple[str, ...]:
@@ -77,16 +79,16 @@ def _steps(actual: Actual, differs: bool, state: str) -> t.Tuple[str, ...]:
         return ("stop", *define, "start") if actual.running and differs else define
     stop = ("stop",) if actual.running and (differs or state == "restarted") else ()
     start = ("start",) if stop or not actual.running else ()
-    enable = ("enable",) if actual.defined and not actual.enabled and not define and not start else ()
+    enable = ("enable",) if not actual.enabled and not define else ()
     return stop + define + start + enable
 
 
-def _action(steps: t.Sequence[str], actual: Actual) -> str:
+def _action(steps: t.Sequence[str], actual: Actual, state: str) -> str:
     if not steps:
         return "keep"
     if not actual.defined:
         return "create"
-    if "define" in steps:
+    if "define" in steps and not (state == "stopped" and actual.running):
         return "replace"
     if "stop" in steps:
         return "restart" if "start" in steps else "stop"
@@ -121,7 +123,7 @@ def _shown(spec: t.Optional[t.Mapping[str, t.Any]], defined: bool, running: bool
 def consent(plan: Plan, replace: t.Optional[bool], check_mode: bool) -> bool:
     """Tell whether the plan may be carried out. Tri-state: None stops with a message, True goes on, False leaves the engine as it is.
 
-    Only a replacement because of a changed spec asks; an explicit restart, stop or removal is its own consent.
+    Only a replacement because of a changed spec asks; stopping, removing, and restarting with the same spec are their own consent.
 
     :raises ConsentError: names what would be interrupted
     """

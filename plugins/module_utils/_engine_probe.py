@@ -57,7 +57,7 @@ print("npufleet-answer:" + json.dumps(answer))
 
 
 class ProbeError(NpufleetError):
-    """The installed vLLM does not even import."""
+    """The installed vLLM does not even import, or not in time."""
 
 
 def _ask(venv: str, words: t.Sequence[str], run: Runner) -> t.Tuple[t.Optional[t.Dict[str, t.Any]], str]:
@@ -66,13 +66,19 @@ def _ask(venv: str, words: t.Sequence[str], run: Runner) -> t.Tuple[t.Optional[t
     for line in result.stdout.splitlines():
         if line.startswith(MARK):
             return json.loads(line[len(MARK) :]), ""
-    return None, "time limit" if result.timed_out else result.text.strip()
+    if result.timed_out:
+        raise ProbeError(
+            "the installed vLLM did not answer in {0:.0f} s".format(PROBE_SECONDS),
+            where=venv,
+            remedy="Run again when the host and its disk are less busy",
+        )
+    return None, result.text.strip()
 
 
 def read_catalogue(venv: str, run: Runner, write: bool = True) -> str:
     """Return the dump of the parser as JSON text, from the file beside the environment or, once, from vLLM itself.
 
-    :raises ProbeError: when vLLM cannot be imported
+    :raises ProbeError: when vLLM cannot be imported, or not in PROBE_SECONDS
     """
     path = os.path.join(venv, CATALOGUE_NAME)
     text = read_text(path)
@@ -95,6 +101,7 @@ def check_with_parser(venv: str, argv: t.Sequence[str], run: Runner) -> None:
     """Let vLLM's own parser read the options that follow ``vllm serve``.
 
     :raises ArgumentError: with the parser's own last word
+    :raises ProbeError: no answer in PROBE_SECONDS
     """
     answer, said = _ask(venv, ["parse", *argv], run)
     if answer is None:

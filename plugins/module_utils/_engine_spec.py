@@ -18,10 +18,15 @@ import typing as t
 
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_args import check_owned, to_argv
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
+from ansible_collections.npufleet.ascend.plugins.module_utils._http import KEY_PATTERN
 
-NAME_PATTERN = re.compile(r"^[a-z0-9][a-z0-9_-]{0,62}$")
-ENV_PATTERN = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
-SECRET_ENV = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD", re.IGNORECASE)
+NAME_PATTERN = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}\Z")
+ENV_PATTERN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+# At the end of a name only: TOKENIZERS_PARALLELISM and VLLM_MAX_TOKENS_PER_EXPERT_FP4_MOE are no secrets.
+SECRET_ENV = re.compile(r"(?:^|_)(?:API)?(?:KEYS?|TOKEN)$|SECRET|PASSW(?:OR)?D", re.IGNORECASE)
+# Characters that systemd.unit and supervisor's files read as themselves in every setting that holds a path.
+HOME_PATTERN = re.compile(r"/[\w./@:+,=-]*\Z")
+LINE_BREAKS = re.compile(r"[\n\r\0]")
 WILDCARD_HOSTS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 
 # What a CPU engine needs besides the arguments. KV cache in GiB; without a limit vLLM takes a share of the memory of the NUMA node.
@@ -93,12 +98,13 @@ def build_spec(params: t.Mapping[str, t.Any]) -> EngineSpec:
     env.update({str(key): str(value) for key, value in params["env"].items()})
     served = params["served_model_name"] or params["model"].rstrip("/").rpartition("/")[2]
     command = [params["venv"].rstrip("/") + "/bin/vllm", "serve", params["model"], "--host", params["host"], "--port", str(params["port"])]
-    command += ["--served-model-name", served]
+    command += ["--served-model-name", served, *to_argv(params["args"])]
+    _check_lines(dict(params, args=" ".join(command)))
     secrets = {"VLLM_API_KEY": params["api_key"]} if params["api_key"] else {}
     return EngineSpec(
         name=params["name"],
         accelerator=params["accelerator"],
-        argv=tuple(command + to_argv(params["args"])),
+        argv=tuple(command),
         env=tuple(sorted(env.items())),
         secret_env=tuple(sorted(secrets.items())),
         model=params["model"],
@@ -136,15 +142,33 @@ def _check_names(params: t.Mapping[str, t.Any]) -> None:
             raise SpecError(
                 "{0} is no absolute path: {1}".format(option, params[option]), where=option, remedy="Give the whole path on the host"
             )
+    if not HOME_PATTERN.match(params["home"]):
+        raise SpecError(
+            "home holds a character that systemd or supervisor would not read as itself: {0!r}".format(params["home"]),
+            where="home",
+            remedy="Use letters, digits and . _ / @ : + , = - only",
+        )
+    if params["api_key"] and not KEY_PATTERN.match(params["api_key"]):
+        raise SpecError(
+            "the API key holds a blank, a line break or another character that no HTTP header may hold",
+            where="api_key",
+            remedy="Use visible ASCII characters; a key that was read from a file often ends with a line break",
+        )
     _check_env(params["env"])
-    texts = [params["model"], params["host"], params["served_model_name"] or "", params["api_key"] or ""]
-    if any("\n" in text or "\0" in text for text in texts):
-        raise SpecError("a value holds a line break", where="model, host, served_model_name or api_key", remedy="Remove it")
+
+
+def _check_lines(params: t.Mapping[str, t.Any]) -> None:
+    """Files of services are read line by line, and carriage returns end a line too (systemd.syntax)."""
+    for option in ("home", "user", "host", "served_model_name", "model", "venv", "args"):
+        if LINE_BREAKS.search(params[option] or ""):
+            raise SpecError(
+                "a value in {0} holds a line break".format(option), where=option, remedy="Remove it, or name a file where the option takes one"
+            )
 
 
 def _check_env(env: t.Mapping[str, t.Any]) -> None:
     for key, value in env.items():
-        if not ENV_PATTERN.match(str(key)) or "\n" in str(value) or "\0" in str(value):
+        if not ENV_PATTERN.match(str(key)) or LINE_BREAKS.search(str(value)):
             raise SpecError(
                 "{0} is no valid environment variable".format(key), where="env", remedy="Use letters, digits and _, and one line of text"
             )

@@ -13,7 +13,7 @@ import os
 import typing as t
 
 from ansible_collections.npufleet.ascend.plugins.module_utils._command import Runner, find_tool
-from ansible_collections.npufleet.ascend.plugins.module_utils._engine import Clock, Engine
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine import Clock, Engine, EngineFailedError
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_args import check_args, parse_catalogue
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_checks import (
     ModelShape,
@@ -23,10 +23,16 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._engine_checks imp
     model_shape,
 )
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_plan import Plan, consent, make_plan
-from ansible_collections.npufleet.ascend.plugins.module_utils._engine_probe import check_with_parser, read_catalogue
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_probe import CATALOGUE_NAME, check_with_parser, read_catalogue
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_spec import EngineSpec, build_spec
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
-from ansible_collections.npufleet.ascend.plugins.module_utils._host import check_port, memory_available, resident_bytes, systemd_is_init
+from ansible_collections.npufleet.ascend.plugins.module_utils._host import (
+    check_port,
+    check_user,
+    memory_available,
+    resident_bytes,
+    systemd_is_init,
+)
 from ansible_collections.npufleet.ascend.plugins.module_utils._http import Fetch
 from ansible_collections.npufleet.ascend.plugins.module_utils._model_folder import inspect as inspect_model
 from ansible_collections.npufleet.ascend.plugins.module_utils._runtime_supervisor import SupervisorRuntime
@@ -74,7 +80,8 @@ class EngineTask:
     def execute(self, check_mode: bool) -> t.Dict[str, t.Any]:
         """Do the work and return the result of the module; ``warn`` holds the warnings.
 
-        :raises NpufleetError: nothing was touched, except with EngineFailedError
+        :raises NpufleetError: a check failed and nothing was touched, or the service manager did not do as told
+        :raises EngineFailedError: the engine does not answer
         """
         state = self._params["state"]
         plan = make_plan(self._spec, self._engine.inspect(), state)
@@ -92,7 +99,11 @@ class EngineTask:
             self._engine.apply(plan)
         waited: t.Dict[str, t.Any] = {}
         if agreed and not check_mode and (state in ("started", "restarted") or "start" in plan.steps):
-            waited = self._engine.wait_ready(self._params["wait_slice"], self._params["wait_timeout"])
+            try:
+                waited = self._engine.wait_ready(self._params["wait_slice"], self._params["wait_timeout"])
+            except EngineFailedError as exc:
+                exc.changed = exc.changed or acts
+                raise
         return self._result(plan, agreed, waited, check_mode)
 
     def _result(self, plan: Plan, agreed: bool, waited: t.Mapping[str, t.Any], check_mode: bool) -> t.Dict[str, t.Any]:
@@ -105,7 +116,7 @@ class EngineTask:
             "runtime": self._runtime.kind,
             "url": self._spec.base_url + "/v1",
             "model": self._spec.served_model_name,
-            "running": self._engine.service.running,
+            "running": after["state"] == "started" if check_mode else self._engine.service.running,
             "pid": self._engine.service.pid,
             "ready_seconds": waited.get("ready_seconds") or self._engine.ready_seconds(),
             "completion": waited.get("completion"),
@@ -127,7 +138,8 @@ class EngineTask:
         check_args_together(args, shape, self._spec.accelerator)
         if self._look_at_venv(check_mode):
             catalogue = read_catalogue(self._params["venv"], self._run, write=not check_mode)
-            check_args(args, parse_catalogue(catalogue), json.loads(catalogue).get("version", "?"))
+            options = parse_catalogue(catalogue, os.path.join(self._params["venv"], CATALOGUE_NAME))
+            check_args(args, options, json.loads(catalogue).get("version", "?"))
             if plan.interrupts:
                 # Only now: it takes seconds, and without a running engine the new one is its own parser.
                 check_with_parser(self._params["venv"], self._spec.argv[COMMAND_WORDS:], self._run)
@@ -135,6 +147,18 @@ class EngineTask:
             pid = self._engine.service.pid
             check_port(self._spec.port, pid)
             check_memory(memory_needed(weight_bytes, dict(self._spec.env)), memory_available(), resident_bytes(pid) if pid else 0)
+        self._tolerate(lambda: self._runtime.check(self._spec), check_mode)
+        if self._spec.user:
+            self._tolerate(lambda: check_user(str(self._spec.user)), check_mode)
+
+    def _tolerate(self, check: t.Callable[[], None], check_mode: bool) -> None:
+        """In check mode, what an earlier task would have made may be missing."""
+        try:
+            check()
+        except NpufleetError as exc:
+            if not check_mode:
+                raise
+            self._warn.append(str(exc))
 
     def _look_at_model(self, check_mode: bool) -> t.Tuple[int, ModelShape]:
         if check_mode and not os.path.exists(self._spec.model):

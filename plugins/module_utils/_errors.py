@@ -31,4 +31,14 @@ class NpufleetError(Exception):
             parts.append("Where: " + self.where)
         if self.remedy:
             parts.append("What to do: " + self.remedy)
-        return ". ".join(part.rstrip(".") for part in parts) + "."
+        text = ". ".join(part.rstrip(".") for part in parts)
+        return text if text.endswith("?") else text + "."
+
+
+def refused_by_host(exc: OSError) -> NpufleetError:
+    """Put what the kernel refused into the words of this family: a file that may not be written, a full disk."""
+    return NpufleetError(
+        "the host refused: {0}".format(exc.strerror or exc),
+        where=str(exc.filename) if exc.filename else None,
+        remedy="Check the permissions and the space there, run as root (become), or choose folders that this user may write to",
+    )

@@ -173,12 +173,14 @@ def _sync(folder: str) -> None:
 def _move_in(staging: str, path: str) -> None:
     """Rename onto the path; what is there moves aside first, unless it is an empty folder."""
     aside = []
-    for attempt in range(MOVE_ATTEMPTS):
+    attempts = 0
+    while True:
+        attempts += 1
         try:
             os.rename(staging, path)
             break
         except OSError as exc:
-            if exc.errno not in (errno.ENOTEMPTY, errno.EEXIST) or attempt + 1 == MOVE_ATTEMPTS:
+            if exc.errno not in (errno.ENOTEMPTY, errno.EEXIST) or attempts == MOVE_ATTEMPTS:
                 raise
         with contextlib.suppress(FileNotFoundError):  # another run has just moved it
             aside.append(_move_aside(path))

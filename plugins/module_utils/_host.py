@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import glob
 import os
+import pwd
 import re
 import typing as t
 
@@ -32,6 +33,7 @@ def memory_available(proc: str = "/proc") -> int:
 
 def disk_free(path: str) -> int:
     """Bytes a user may still write where ``path`` is, or will be."""
+    path = os.path.abspath(path)
     while not os.path.exists(path):
         path = os.path.dirname(path)
     stat = os.statvfs(path)
@@ -131,6 +133,14 @@ def check_port(port: int, own_pid: int, proc: str = "/proc") -> None:
         where="port",
         remedy="Stop it, or give this engine another port (vllm_engine_port)",
     )
+
+
+def check_user(name: str) -> None:
+    """:raises HostError: when this host has no user of that name"""
+    try:
+        pwd.getpwnam(name)
+    except KeyError:
+        raise HostError("the host has no user {0}".format(name), where="user", remedy="Make it first, or leave vllm_engine_user out") from None
 
 
 def systemd_is_init(root: str = "") -> bool:

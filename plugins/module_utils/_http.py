@@ -4,17 +4,20 @@
 
 # PRIVATE to the collection: modules are the public surface.
 
-"""One HTTP request to an engine on this host: never through a proxy, always with a time limit."""
+"""One HTTP request to an engine on this host: never through a proxy or after a redirect, always with a time limit."""
 
 from __future__ import annotations
 
 import json
+import re
 import typing as t
 import urllib.error
 import urllib.request
 
 # An answer of an engine that is longer than this is not one that these checks ask for.
 MAX_BYTES = 4 * 1024 * 1024
+# http.client names a header that it refuses in its message, the key in it.
+KEY_PATTERN = re.compile(r"[\x21-\x7e]+\Z")
 
 
 class HttpAnswer(t.NamedTuple):
@@ -35,6 +38,13 @@ class HttpAnswer(t.NamedTuple):
 Fetch = t.Callable[..., HttpAnswer]
 
 
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """urllib would send the key on to wherever the answer points."""
+
+    def redirect_request(self, *_args: t.Any) -> None:
+        return None
+
+
 def fetch(url: str, payload: t.Any = None, api_key: t.Optional[str] = None, timeout: float = 10.0) -> HttpAnswer:
     """GET ``url``, or POST ``payload`` to it as JSON, and return whatever came back."""
     headers = {"Accept": "application/json"}
@@ -43,14 +53,21 @@ def fetch(url: str, payload: t.Any = None, api_key: t.Optional[str] = None, time
         headers["Content-Type"] = "application/json"
         data = json.dumps(payload).encode()
     if api_key:
+        if not KEY_PATTERN.match(api_key):
+            return HttpAnswer(None, "", "the API key holds a blank, a line break or another character that no header may hold")
         headers["Authorization"] = "Bearer " + api_key
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(urllib.request.Request(url, data=data, headers=headers), timeout=timeout) as answer:
-            return HttpAnswer(answer.status, answer.read(MAX_BYTES).decode("utf-8", "replace"))
-    except urllib.error.HTTPError as exc:
-        return HttpAnswer(exc.code, exc.read(MAX_BYTES).decode("utf-8", "replace"))
+        with _open(urllib.request.Request(url, data=data, headers=headers), timeout) as answer:
+            return HttpAnswer(answer.getcode(), answer.read(MAX_BYTES).decode("utf-8", "replace"))
     except (OSError, ValueError) as exc:
         return HttpAnswer(None, "", str(getattr(exc, "reason", exc)))
     except Exception as exc:  # http.client raises its own family when a server dies in mid-answer
         return HttpAnswer(None, "", "{0}: {1}".format(type(exc).__name__, exc))
+
+
+def _open(request: urllib.request.Request, timeout: float) -> t.Any:
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect)
+    try:
+        return opener.open(request, timeout=timeout)
+    except urllib.error.HTTPError as exc:
+        return exc  # an answer like any other

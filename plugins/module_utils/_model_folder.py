@@ -239,7 +239,7 @@ def _quantization(path: str, config: t.Mapping[str, t.Any], files: t.Iterable[st
 
 def _max_position_embeddings(config: t.Mapping[str, t.Any]) -> t.Optional[int]:
     value = _nested(config, "max_position_embeddings")
-    return value if type(value) is int else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _names(names: t.Sequence[str], joiner: str = ", ") -> str:

@@ -49,9 +49,12 @@ def probe(target: Target, fetch: Fetch) -> Outcome:
     models = fetch(target.base_url + "/v1/models", api_key=target.api_key, timeout=HEALTH_SECONDS)
     if models.status in (401, 403):
         return Outcome("refused", "models", "/v1/models answered {0}: the API key is not the engine's".format(models.status))
+    if models.status is None or models.status >= 500:
+        return Outcome("pending", "models", models.error or "/v1/models answered {0}".format(models.status))
     listed = listed_models(models)
     if target.model not in listed:
-        return Outcome("refused", "models", "the engine lists {0}, not {1}".format(", ".join(listed) or "no model", target.model))
+        wanted = ", not " + target.model if target.model else ""
+        return Outcome("refused", "models", "the engine lists {0}{1}".format(", ".join(listed) or "no model", wanted))
     return complete(target, fetch)
 
 
@@ -59,7 +62,7 @@ def listed_models(answer: HttpAnswer) -> t.List[str]:
     """Return the model ids of an answer of /v1/models; empty for any other text."""
     body = answer.json()
     rows = body.get("data") if isinstance(body, dict) else None
-    return [row["id"] for row in rows if isinstance(row, dict) and "id" in row] if isinstance(rows, list) else []
+    return [str(row["id"]) for row in rows if isinstance(row, dict) and "id" in row] if isinstance(rows, list) else []
 
 
 def complete(target: Target, fetch: Fetch) -> Outcome:

@@ -160,13 +160,18 @@ def _parse(path: str, raw: bytes) -> t.Tuple[t.List[TensorInfo], t.Dict[str, t.A
     return tensors, metadata
 
 
+def _is_size(value: t.Any) -> bool:
+    """True for a whole number from 0; JSON's true is an int for Python."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
 def _tensor(name: str, entry: t.Any) -> TensorInfo:
     try:
         dtype, shape, (start, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
         numbers = [*shape, start, end] if isinstance(shape, list) else [None]
     except (TypeError, KeyError, ValueError):
         raise ValueError("{0!r} lacks dtype, shape or data_offsets".format(name)) from None
-    if not isinstance(dtype, str) or not dtype or any(type(number) is not int or number < 0 for number in numbers):
+    if not isinstance(dtype, str) or not dtype or any(not _is_size(number) for number in numbers):
         raise ValueError("{0!r} has a dtype, shape or data_offsets of the wrong type".format(name))
     bits = element_count(shape) * DTYPE_BITS.get(dtype, 0)
     if end < start or (dtype in DTYPE_BITS and (end - start) * 8 != bits):

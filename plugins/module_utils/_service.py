@@ -56,6 +56,12 @@ class Runtime(abc.ABC):
     def inspect(self, spec: EngineSpec) -> ServiceState:
         """Ask the service manager."""
 
+    def check(self, spec: EngineSpec) -> None:  # noqa: B027 - systemd needs nothing of the engine's environment
+        """Look, before anything is touched, whether the service manager can be had.
+
+        :raises RuntimeAdapterError: says what is missing
+        """
+
     @abc.abstractmethod
     def define(self, spec: EngineSpec) -> None:
         """Write the files into folders that are there, load them and let the service start with the host; nothing is started now."""
@@ -105,7 +111,10 @@ def delete_files(files: t.Iterable[ServiceFile]) -> None:
 
 
 def make_folder(spec: EngineSpec) -> None:
-    """Make the engine's own folder, readable by its user alone."""
+    """Make the engine's own folder, readable by its user alone.
+
+    :raises OSError: the home is not this user's to write to
+    """
     os.makedirs(spec.working_directory, mode=0o750, exist_ok=True)
     if spec.user and os.geteuid() == 0:
         shutil.chown(spec.working_directory, user=spec.user)

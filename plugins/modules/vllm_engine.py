@@ -107,7 +107,7 @@ options:
   wait_slice:
     description: Longest wait of one call on the host, in seconds. The task calls again until the engine is ready, and shows progress between.
     type: int
-    default: 10
+    default: 15
   stop_timeout:
     description: Seconds that running requests get when the engine is stopped.
     type: int
@@ -189,13 +189,22 @@ progress:
   description: What goes on, the last line of the engine's log among it.
   returned: when pending
   type: str
-log_tail:
+first_error:
+  description: The first real error of the engine's log, null where none was found.
+  returned: on failure of the engine
+  type: str
+tail:
   description: The last lines of the engine's log.
   returned: on failure of the engine
   type: list
   elements: str
+other_signatures:
+  description: Further rows of the failure signatures that match the log.
+  returned: on failure of the engine
+  type: list
+  elements: dict
 signature:
-  description: The matching row of the failure signatures.
+  description: The matching row of the failure signatures; id, cause, remedy and source. Null where none matches.
   returned: on failure of the engine
   type: dict
 """
@@ -228,7 +237,7 @@ def argument_spec() -> dict:
         "user": {"type": "str"},
         "replace": {"type": "bool"},
         "wait_timeout": {"type": "int", "default": 900},
-        "wait_slice": {"type": "int", "default": 10},
+        "wait_slice": {"type": "int", "default": 15},
         "stop_timeout": {"type": "int", "default": 60},
     }
 
