@@ -95,19 +95,50 @@ def _action(steps: t.Sequence[str], actual: Actual, state: str) -> str:
     return "start" if "start" in steps else "enable"
 
 
+# What a client could notice; the other fields of a spec (model, host, port, served name) are words of argv as well.
+COMPARED = ("accelerator", "argv", "env", "secrets", "stop_seconds", "user", "working_directory")
+
+
 def differences(spec: EngineSpec, actual: Actual) -> t.List[str]:
     """Say in words what differs: one entry a setting, without any secret."""
     wanted, applied = spec.public(), actual.applied or {}
     words = [
-        "{0}: {1} -> {2}".format(key, _brief(applied.get(key)), _brief(wanted[key]))
-        for key in sorted(wanted)
-        if applied.get(key) != wanted[key]
+        "{0}: {1} -> {2}".format(name, *_changed(name, applied.get(name), wanted[name]))
+        for name in COMPARED
+        if applied.get(name) != wanted[name]
     ]
     if not words and actual.digest != spec.digest():
         words.append("a secret changed" if actual.digest else "the last launch did not finish")
     if not words and not actual.files_current:
         words.append("a service file is missing or not as this version of the collection writes it")
     return words
+
+
+def _changed(name: str, before: t.Any, after: t.Any) -> t.Tuple[str, str]:
+    """Both sides of a difference, reduced to what differs in them."""
+    if name == "argv" and before:
+        old, new = _option_groups(before), _option_groups(after)
+        gone, come = [group for group in old if group not in new], [group for group in new if group not in old]
+        return " ".join(gone) or "(none)", " ".join(come) or "(none)"
+    if name == "env" and before:
+        keys = sorted(key for key in set(before) | set(after) if before.get(key) != after.get(key))
+        return _assignments(before, keys), _assignments(after, keys)
+    return _brief(before), _brief(after)
+
+
+def _assignments(env: t.Mapping[str, str], keys: t.Iterable[str]) -> str:
+    return " ".join("{0}={1}".format(key, env[key]) if key in env else "({0} not set)".format(key) for key in keys)
+
+
+def _option_groups(argv: t.Sequence[str]) -> t.List[str]:
+    """``[vllm, serve, --a, 1, --b]`` -> ``[vllm, serve, --a 1, --b]``."""
+    groups: t.List[str] = []
+    for word in argv:
+        if groups and groups[-1].startswith("--") and not word.startswith("--"):
+            groups[-1] += " " + word
+        else:
+            groups.append(word)
+    return groups
 
 
 def _brief(value: t.Any) -> str:
