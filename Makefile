@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 VENV := .venv/bin
 
-.PHONY: help demo demo-down setup setup-dev test lint sanity unit compat contracts build molecule e2e bench docs clean
+.PHONY: help demo demo-down setup setup-dev test lint sanity unit functional compat build molecule e2e bench docs clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -29,8 +29,11 @@ lint: ## ansible-lint (production), yamllint, ruff, mypy, shellcheck, generated 
 sanity: ## ansible-test sanity, all tests
 	@scripts/test.sh sanity
 
-unit: ## Unit tests with branch coverage, role contracts, on the newest ansible-core
+unit: ## Unit tests with branch coverage, and the contracts of roles, modules and documents
 	@scripts/test.sh unit
+
+functional: ## Modules and roles by real Ansible on this machine, with a stand-in engine under a real supervisord
+	@scripts/test.sh functional
 
 compat: ## Units on ansible-core 2.17 and 2.19, target code on Python 3.7 to 3.13
 	@scripts/test.sh compat

@@ -2,15 +2,23 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Fixtures of all scenarios: the simulated host behind ``host``, and modules run the way a play runs them."""
+"""Fixtures of all scenarios: the simulated host behind ``host``, modules and playbooks run as a person runs them."""
 
 from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
+import time
 
 import pytest
 import testinfra
+import yaml
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "shared"))
+
+from service_host import ServiceHost
 
 SIMULATOR = "/opt/npu-simulator"
 STATE = "/etc/npu-simulator/state.json"
@@ -26,7 +34,7 @@ class Simulator:
     def change(self, *options):
         """Change the state with options of make_state.py."""
         words = " ".join("'{0}'".format(option) for option in options)
-        self._host.check_output("{0}/make_state.py {1}".format(SIMULATOR, words))
+        self._host.check_output("python3 {0}/make_state.py {1}".format(SIMULATOR, words))
 
     def calls(self):
         """Return the argument lists of all logged npu-smi processes, oldest first."""
@@ -47,13 +55,60 @@ def simulator(host):
     host.check_output("mv {0}.kept {0}".format(STATE))
 
 
+def inventory():
+    """Path of the inventory of the scenario."""
+    return os.path.join(os.environ["MOLECULE_SCENARIO_DIRECTORY"], "inventory")
+
+
+@pytest.fixture(scope="session")
+def variables():
+    """The inventory of the scenario as it is written."""
+    with open(os.path.join(inventory(), "hosts.yml"), encoding="utf-8") as stream:
+        return yaml.safe_load(stream)
+
+
+@pytest.fixture
+def place(host, variables):
+    """The host of the test, as one that runs engines."""
+    return ServiceHost(host.backend.host, variables["molecule"]["hosts"][host.backend.host])
+
+
 @pytest.fixture
 def run_module():
-    """Run a module of the collection on a host of the inventory and return its result."""
+    """Run a module of the collection on a host of the inventory and return its result, be it a failure."""
 
-    def run(hostname, module, **options):
-        inventory = os.path.join(os.environ["MOLECULE_SCENARIO_DIRECTORY"], "inventory")
-        host = testinfra.get_host("ansible://{0}?force_ansible=True&ansible_inventory={1}".format(hostname, inventory))
-        return host.ansible(module, json.dumps(options), check=False)
+    def run(hostname, module, extra_vars=None, check=False, **options):
+        host = testinfra.get_host("ansible://{0}?force_ansible=True&ansible_inventory={1}".format(hostname, inventory()))
+        try:
+            return host.ansible(module, json.dumps(options), check=check, extra_vars=extra_vars or {})
+        except host.ansible.AnsibleException as exc:
+            return exc.result
 
     return run
+
+
+@pytest.fixture
+def run_playbook():
+    """Run a playbook of the collection on the inventory of the scenario, with all that Ansible can be made to say."""
+
+    def run(name, *options):
+        command = ["ansible-playbook", "--inventory", inventory(), "--diff", "-vvv", name, *options]
+        return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=dict(os.environ, ANSIBLE_NOCOLOR="1"))
+
+    return run
+
+
+@pytest.fixture
+def wait_for():
+    """Wait until a function returns something true, and return that."""
+
+    def wait(function, seconds):
+        deadline = time.monotonic() + seconds
+        while True:
+            found = function()
+            if found or time.monotonic() > deadline:
+                assert found, "{0} s were not enough".format(seconds)
+                return found
+            time.sleep(0.2)
+
+    return wait

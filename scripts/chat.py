@@ -33,7 +33,7 @@ def main(url: str, question: str) -> None:
     print("you       ", question)
     print(model.ljust(10), json.dumps(answer["choices"][0]["message"]["content"], ensure_ascii=False))
     print(
-        "           (random weights of the right architecture: the engine is real, the words are noise)"
+        "           (a tiny model of the right architecture: the engine is real, the model knows a few sentences)"
         if model.startswith("tiny-")
         else ""
     )

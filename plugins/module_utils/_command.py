@@ -86,7 +86,7 @@ def run(
         )
     except OSError as exc:
         raise CommandError(
-            "cannot execute {0}: {1}".format(argv[0], exc.strerror or exc),
+            "cannot execute {0}: {1}".format(argv[0], os.strerror(exc.errno) if exc.errno else exc),
             where=" ".join(argv),
             remedy="Check that the file is there, executable, and made for this machine",
         ) from exc

@@ -25,6 +25,18 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._service import Ru
 # Lines of the log that are searched for the first error and the signatures.
 LOG_LINES = 2000
 
+# What to say of an outcome of _readiness.wait, for an engine that was never ready since its launch, and for one that was.
+STARTING_WORDS = {
+    "dead": "the engine {0} died while starting, after {1:.0f} s",
+    "pending": "the engine {0} is not ready after {1:.0f} s",
+    "refused": "the engine {0} answers, but not as asked, after {1:.0f} s",
+}
+READY_WORDS = {
+    "dead": "the engine {0} was ready and has died",
+    "pending": "the engine {0} was ready before and does not answer for {1:.0f} s",
+    "refused": "the engine {0} was ready before and answers, but not as asked",
+}
+
 
 class EngineFailedError(NpufleetError):
     """The engine does not answer. ``report`` is what its log says (see _engine_log.explain), ``changed`` whether anything was touched."""
@@ -166,11 +178,8 @@ class Engine:
             # A service manager would start a broken engine again and again; what is left is the definition and the log.
             self._runtime.stop(self.spec)
             self._write_record(dict(record, status="failed"))
-        what = {
-            "dead": "the engine {0} died while starting, after {1:.0f} s" if starting else "the engine {0} was ready and has died",
-            "pending": "the engine {0} is not ready after {1:.0f} s" if starting else "the engine {0} was ready and is silent for {1:.0f} s",
-            "refused": "the engine {0} answers, but not as asked, after {1:.0f} s",
-        }[outcome.status].format(self.spec.name, seconds)
+        words = STARTING_WORDS if starting else READY_WORDS
+        what = words[outcome.status].format(self.spec.name, seconds)
         said = report["first_error"] or outcome.detail or self.service.detail
         signature = report.get("signature")
         if signature:

@@ -118,7 +118,9 @@ def check_owned(args: t.Mapping[str, ArgValue]) -> None:
             )
         if name in seen:
             raise ArgumentError(
-                "the option --{0} is given twice".format(name), where="args.{0}, args.{1}".format(seen[name], key), remedy="Keep one of them"
+                "the option --{0} is given twice".format(name),
+                where="args.{0}, args.{1}".format(seen[name], key),
+                remedy="Keep one of them",
             )
         seen[name] = key
 

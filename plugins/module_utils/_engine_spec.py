@@ -162,7 +162,9 @@ def _check_lines(params: t.Mapping[str, t.Any]) -> None:
     for option in ("home", "user", "host", "served_model_name", "model", "venv", "args"):
         if LINE_BREAKS.search(params[option] or ""):
             raise SpecError(
-                "a value in {0} holds a line break".format(option), where=option, remedy="Remove it, or name a file where the option takes one"
+                "a value in {0} holds a line break".format(option),
+                where=option,
+                remedy="Remove it, or name a file where the option takes one",
             )
 
 

@@ -70,6 +70,8 @@ class EngineTask:
         clock: Clock,
         runtime: t.Optional[Runtime] = None,
     ) -> None:
+        # Only root can run a service as somebody else.
+        params = params if os.geteuid() == 0 else dict(params, user=None)
         self._params = params
         self._run = run
         self._spec: EngineSpec = build_spec(params)
@@ -120,6 +122,8 @@ class EngineTask:
             "pid": self._engine.service.pid,
             "ready_seconds": waited.get("ready_seconds") or self._engine.ready_seconds(),
             "completion": waited.get("completion"),
+            "differences": list(plan.reasons),
+            "needs_consent": plan.interrupts and plan.action == "replace" and self._params["replace"] is None,
             "pending_changes": [] if agreed else list(plan.reasons),
         }
         return {

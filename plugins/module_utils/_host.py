@@ -140,7 +140,9 @@ def check_user(name: str) -> None:
     try:
         pwd.getpwnam(name)
     except KeyError:
-        raise HostError("the host has no user {0}".format(name), where="user", remedy="Make it first, or leave vllm_engine_user out") from None
+        raise HostError(
+            "the host has no user {0}".format(name), where="user", remedy="Make it first, or leave vllm_engine_user out"
+        ) from None
 
 
 def systemd_is_init(root: str = "") -> bool:

@@ -12,6 +12,8 @@ and the person who runs it sees what is going on.
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import os
 import re
 import signal
@@ -26,6 +28,18 @@ STAGE_PATTERN = re.compile(r"^npufleet: stage (\d+)/(\d+) (.*)$")
 
 # Enough to find the last stage in the output of a pip that names every wheel.
 LOG_LINES = 5000
+
+# pip gets this long to end by itself, in seconds.
+STOP_SECONDS = 5.0
+POLL_SECONDS = 0.1
+
+# The first line waits for the word that job.pid is written; without it, as when the call is killed just then, nothing runs.
+WRAPPER = """\
+read -r go || exit 1
+/bin/sh "$0/job.sh" </dev/null
+echo $? > "$0/job.rc.new"
+mv "$0/job.rc.new" "$0/job.rc"
+"""
 
 
 class JobStatus(t.NamedTuple):
@@ -42,9 +56,10 @@ class JobStatus(t.NamedTuple):
 class Job:
     """A job in a folder of its own: job.sh, job.log, job.rc, job.pid."""
 
-    def __init__(self, folder: str, now: t.Callable[[], float] = time.time) -> None:
+    def __init__(self, folder: str, now: t.Callable[[], float] = time.time, sleep: t.Callable[[float], None] = time.sleep) -> None:
         self._folder = folder
         self._now = now
+        self._sleep = sleep
 
     def _path(self, name: str) -> str:
         return os.path.join(self._folder, name)
@@ -59,14 +74,16 @@ class Job:
         with open(self._path("job.log"), "wb") as log:
             # run_command waits for its command, and this job outlives the call.
             process = subprocess.Popen(  # pylint: disable=ansible-bad-function
-                ["/bin/sh", "-c", '/bin/sh "$0/job.sh"; echo $? > "$0/job.rc.new"; mv "$0/job.rc.new" "$0/job.rc"', self._folder],
-                stdin=subprocess.DEVNULL,
+                ["/bin/sh", "-c", WRAPPER, self._folder],
+                stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
                 cwd=self._folder,
             )
         write_text(self._path("job.pid"), "{0} {1} {2} {3}\n".format(process.pid, start_ticks(process.pid), digest, self._now()), 0o600)
+        with t.cast(t.IO[bytes], process.stdin) as go:
+            go.write(b"go\n")
 
     def status(self) -> JobStatus:
         """Look at the job without waiting."""
@@ -79,10 +96,12 @@ class Job:
         stage = "{0}/{1} {2}".format(*stages[-1].groups()) if stages else ""
         last = next((line for line in reversed(lines) if not STAGE_PATTERN.match(line) and not line.startswith("WARNING:")), "")
         seconds = self._now() - started
+        # In this order: a job that ends between the two has written its code.
+        running = start_ticks(pid) == ticks
         rc = read_text(self._path("job.rc"))
         if rc is not None:
             return JobStatus("finished", int(rc.strip() or 1), digest, stage, last, seconds)
-        if start_ticks(pid) == ticks:
+        if running:
             return JobStatus("running", None, digest, stage, last, seconds)
         return JobStatus("finished", None, digest, stage, last, seconds)
 
@@ -91,10 +110,18 @@ class Job:
         return tail(self._path("job.log"), 0, limit)
 
     def stop(self) -> None:
-        """End a running job with all its children."""
+        """End a running job with all its children, and wait until they are gone."""
         words = (read_text(self._path("job.pid")) or "").split()
-        if len(words) == 4 and start_ticks(int(words[0])) == words[1]:
-            os.killpg(int(words[0]), signal.SIGTERM)
+        if len(words) != 4 or start_ticks(int(words[0])) != words[1]:
+            return
+        group = int(words[0])
+        for signum in (signal.SIGTERM, signal.SIGKILL):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(group, signum)
+            for _turn in range(int(STOP_SECONDS / POLL_SECONDS)):
+                if not group_alive(group):
+                    return
+                self._sleep(POLL_SECONDS)
 
 
 def start_ticks(pid: int) -> str:
@@ -105,3 +132,12 @@ def start_ticks(pid: int) -> str:
     text = read_text("/proc/{0}/stat".format(pid)) or ""
     fields = text.rpartition(")")[2].split()
     return fields[19] if len(fields) > 19 and fields[0] != "Z" else ""
+
+
+def group_alive(group: int) -> bool:
+    """True while a process of that process group runs; zombies do not count (proc(5), fields 3 and 5 of stat)."""
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        fields = (read_text(path) or "").rpartition(")")[2].split()
+        if len(fields) > 2 and fields[0] != "Z" and int(fields[2]) == group:
+            return True
+    return False

@@ -110,8 +110,8 @@ def missing_parts(
     return missing
 
 
-def check_system(release: OsRelease, glibc: str, find: t.Callable[[str], t.Optional[str]] = find_tool) -> Family:
-    """:raises NpufleetError: for an OS that nobody tried, or a C library that is too old for the wheels"""
+def check_system(release: OsRelease, find: t.Callable[[str], t.Optional[str]] = find_tool) -> Family:
+    """:raises NpufleetError: for an OS that nobody tried"""
     family = family_of(release, find)
     if family is None:
         raise NpufleetError(
@@ -119,7 +119,6 @@ def check_system(release: OsRelease, glibc: str, find: t.Callable[[str], t.Optio
             where="/etc/os-release (ID={0})".format(release.id),
             remedy="Set vllm_engine_any_os to true to try all the same",
         )
-    check_glibc(glibc)
     return family
 
 

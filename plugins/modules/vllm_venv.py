@@ -145,7 +145,7 @@ import time
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.npufleet.ascend.plugins.module_utils._command import run
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine import Clock
-from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
+from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError, refused_by_host
 from ansible_collections.npufleet.ascend.plugins.module_utils._venv_task import VenvTask
 
 
@@ -175,6 +175,8 @@ def main() -> None:
         result = VenvTask(module.params, run, Clock(time.time, time.sleep)).execute(module.check_mode)
     except NpufleetError as exc:
         module.fail_json(msg=str(exc))
+    except OSError as exc:
+        module.fail_json(msg=str(refused_by_host(exc)))
     module.exit_json(**result)
 
 

@@ -18,7 +18,7 @@ def test_one_message_and_nothing_touched(bench: Bench) -> None:
     result = bench.engine(args=dict(ARGS, max_num_seq=8))
     assert result["failed"] is True
     assert (
-        result["msg"] == "vLLM 0.32.0+cpu knows no option --max-num-seq. Where: args.max_num_seq. What to do: Did you mean --max-num-seqs?."
+        result["msg"] == "vLLM 0.32.0+cpu knows no option --max-num-seq. Where: args.max_num_seq. What to do: Did you mean --max-num-seqs?"
     )
     assert "Traceback" not in bench.output
     assert not bench.home.exists()

@@ -117,9 +117,11 @@ class Simulator:
         return run([sys.executable, NPU_SMI, *words], LIMIT, self.env, **kwargs)
 
     def gather(self):
-        """Gather the facts of the simulated host as npu_facts does, with the interpreter of this test."""
+        """Gather the facts of the simulated host as npu_facts does, through a command such as install.sh makes, with the interpreter of this test."""
+        command = os.path.join(self.folder, "npu-smi")
+        host_tree.write(command, '#!/bin/sh\nexec "{0}" "{1}" "$@"\n'.format(sys.executable, NPU_SMI), 0o755)
         settings = Settings(
-            npu_smi=NPU_SMI,
+            npu_smi=command,
             timeout=LIMIT,
             sysfs_root=os.path.join(self.folder, "sys"),
             dev_root=os.path.join(self.folder, "dev"),
@@ -128,7 +130,7 @@ class Simulator:
         )
 
         def runner(argv, timeout, env=None, **kwargs):
-            return run([sys.executable, *argv], timeout, dict(env or {}, **self.env))
+            return run(argv, timeout, dict(env or {}, **self.env))
 
         return gather(settings, runner)
 

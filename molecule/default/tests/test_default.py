@@ -78,14 +78,14 @@ def test_failure_is_a_reason_and_no_error(host, gather, simulator, fault):
     assert (facts["available"], facts["reason"], facts["present"]) == (False, reason, True)
     assert "8 PCI functions (Atlas 800I A2), 8 /dev/davinciN" in facts["message"]
     assert len(simulator.calls()) <= processes
-    assert host.run("pgrep -f '[n]pu-smi info'").stdout == ""
+    assert host.run("pgrep -f '[n]pu.smi. info'").stdout == ""
 
 
 def test_npu_smi_that_is_not_executable(host, gather, simulator):
-    host.check_output("chmod 0644 /opt/npu-simulator/npu_smi")
+    host.check_output("chmod 0644 /usr/local/sbin/npu-smi")
     try:
         facts = gather()
     finally:
-        host.check_output("chmod 0755 /opt/npu-simulator/npu_smi")
+        host.check_output("chmod 0755 /usr/local/sbin/npu-smi")
     assert (facts["available"], facts["reason"]) == (False, "command_not_found")
     assert simulator.calls() == []

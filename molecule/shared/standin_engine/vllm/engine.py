@@ -4,6 +4,7 @@
 """An engine of a few lines: `vllm serve` with /health, /v1/models, /version and completions, and the faults that tests need.
 
 The fault is read from fault.json beside bin/: {"mode": "die" | "hang" | "broken_completion" | "wrong_model", "log": [lines], "after": seconds}.
+STANDIN_WORKERS processes named standin-worker outlive an engine that is killed, unless its service manager ends them.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import json
 import os
 import pathlib
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -21,6 +23,7 @@ from vllm.entrypoints.launchers.cli_args import make_arg_parser
 from vllm.utils.argparse_utils import FlexibleArgumentParser
 
 START_SECONDS = float(os.environ.get("STANDIN_START_SECONDS", "0.5"))
+WORKERS = int(os.environ.get("STANDIN_WORKERS", "0"))
 
 
 def read_fault() -> dict:
@@ -84,6 +87,8 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     prefix = "(APIServer pid={0}) INFO 11-30 12:00:00 [api_server.py:1] ".format(os.getpid())
     print(prefix + "vLLM API server version 0.32.0", flush=True)
+    for _number in range(WORKERS):
+        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(86400)", "standin-worker"])
     for line in fault.get("log", []):
         print(line, flush=True)
     time.sleep(float(fault.get("after", START_SECONDS)))

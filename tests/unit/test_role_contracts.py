@@ -1,0 +1,208 @@
+# Copyright (c) 2026, npufleet.ascend maintainers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What every role promises: inputs are documented and alike everywhere, names have the prefix, files stay small."""
+
+from __future__ import annotations
+
+import importlib.util
+import pathlib
+import re
+
+import pytest
+import yaml
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_args import check_owned, normal_name
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_checks import on_capture_grid
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROLES = sorted(path.name for path in (ROOT / "roles").iterdir())
+TASK_FILES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("roles/*/tasks/*.yml"))
+PLAYBOOKS = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("playbooks/*.yml"))
+RECIPES = yaml.safe_load((ROOT / "roles/vllm_engine/vars/recipes.yml").read_text(encoding="utf-8"))["__vllm_engine_recipes"]
+RECIPE_KEYS = {"accelerator", "description", "status", "source", "args", "env"}
+LOCAL_SETTINGS = "inventories/local/group_vars/engines.yml"
+
+# Variables of Ansible itself, which are no injected facts.
+MAGIC = {"ansible_facts", "ansible_check_mode", "ansible_diff_mode", "ansible_managed", "ansible_playbook_python"}
+SECRET = re.compile(r"key|token|secret|password")
+
+
+def load(path):
+    return yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))
+
+
+def text_of(path):
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+def defaults_of(role):
+    return load("roles/{0}/defaults/main.yml".format(role))
+
+
+def spec_of(role):
+    return load("roles/{0}/meta/argument_specs.yml".format(role))["argument_specs"]
+
+
+def generator():
+    spec = importlib.util.spec_from_file_location("generate_role_tables", ROOT / "scripts" / "generate_role_tables.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def walk(value):
+    """Every mapping in a YAML document."""
+    if isinstance(value, dict):
+        yield value
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from walk(item)
+
+
+def names_made_by(document):
+    """Names of variables that tasks create: registered, set as facts, given to an included file, or of a loop."""
+    for task in walk(document):
+        if "register" in task:
+            yield task["register"]
+        for key in ("ansible.builtin.set_fact", "vars"):
+            yield from (name for name in task.get(key) or {} if name != "cacheable")
+        for key in ("loop_var", "index_var"):
+            if key in task:
+                yield task[key]
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_defaults_and_argument_spec_hold_the_same_values(role):
+    options = spec_of(role)["main"]["options"]
+    defaults = defaults_of(role)
+    assert list(options) == list(defaults)
+    # An argument spec knows no default null; an option without a default may be null.
+    assert {name: option["default"] for name, option in options.items() if "default" in option} == {
+        name: value for name, value in defaults.items() if value is not None
+    }
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_table_of_the_readme_is_current(role):
+    assert generator().page_of(ROOT / "roles" / role) == text_of("roles/{0}/README.md".format(role))
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_every_option_says_what_it_is(role):
+    for name, option in spec_of(role)["main"]["options"].items():
+        assert option["description"] and option["type"], name
+        assert ("elements" in option) == (option["type"] == "list"), name
+        assert option.get("no_log", False) == bool(SECRET.search(name)), name
+        assert "choices" not in option or option["default"] in option["choices"], name
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_every_default_has_a_comment(role):
+    blocks = text_of("roles/{0}/defaults/main.yml".format(role)).replace("---\n", "", 1).strip().split("\n\n")
+    assert [block for block in blocks if not block.startswith("# ")] == []
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_entry_points(role):
+    spec = spec_of(role)
+    assert {"main", "preflight", "verify"} <= set(spec)
+    for name, entry in spec.items():
+        assert (ROOT / "roles" / role / "tasks" / (name + ".yml")).is_file(), name
+        assert entry["short_description"] and entry["description"], name
+        shared = {key: option for key, option in spec["main"]["options"].items() if key in entry["options"]}
+        assert entry["options"] == shared, name
+
+
+@pytest.mark.parametrize("path", PLAYBOOKS)
+def test_playbooks_name_entry_points_that_are_validated(path):
+    """Ansible looks for an argument spec under the very text of tasks_from, so "verify.yml" would skip that of "verify"."""
+    for task in walk(load(path)):
+        call = task.get("ansible.builtin.import_role") or task.get("ansible.builtin.include_role") or {}
+        if "tasks_from" in call:
+            assert call["tasks_from"] in spec_of(call["name"].rpartition(".")[2])
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_names_have_the_prefix_of_the_role(role):
+    own = (role + "_", "__{0}_".format(role))
+    assert [name for name in defaults_of(role) if not name.startswith(own[0])] == []
+    for path in sorted((ROOT / "roles" / role / "vars").glob("*.yml")):
+        assert [name for name in load(path) if not name.startswith(own[1])] == [], path
+    for path in sorted((ROOT / "roles" / role / "tasks").glob("*.yml")):
+        document = load(path)
+        assert [name for name in names_made_by(document) if not name.startswith(own)] == [], path
+        tags = {tag for task in walk(document) for tag in task.get("tags") or []}
+        assert {tag for tag in tags if tag not in ("always", role) and not tag.startswith(own[0])} == set(), path
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_no_task_sets_an_input(role):
+    inputs = set(defaults_of(role))
+    for path in sorted((ROOT / "roles" / role / "tasks").glob("*.yml")):
+        assert inputs.isdisjoint(names_made_by(load(path))), path
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_role_knows_no_group_and_no_injected_fact(role):
+    for path in sorted((ROOT / "roles" / role).rglob("*.yml")):
+        text = path.read_text(encoding="utf-8")
+        assert re.findall(r"\bgroups\s*[\[.]|\bgroup_names\b|\bhostvars\b", text) == [], path
+        assert set(re.findall(r"(?<![\w.])ansible_\w+", text)) <= MAGIC, path
+
+
+@pytest.mark.parametrize("path", TASK_FILES)
+def test_task_files_are_short(path):
+    assert len(text_of(path).splitlines()) <= (40 if path.endswith("/main.yml") else 80)
+
+
+@pytest.mark.parametrize("path", [name for name in TASK_FILES if not name.endswith("/main.yml")])
+def test_task_names_begin_with_the_name_of_their_file(path):
+    prefix = pathlib.PurePath(path).stem + " | "
+    assert [task["name"] for task in load(path) if not task["name"].startswith(prefix)] == []
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_role_needs_no_other(role):
+    meta = load("roles/{0}/meta/main.yml".format(role))
+    assert meta["dependencies"] == []
+    assert meta["galaxy_info"]["role_name"] == role
+
+
+def test_embedded_default_is_the_local_inventory():
+    tasks = load("playbooks/targets.yml")[0]["tasks"]
+    # Without a name, include_vars sets every variable of the file, so nothing can be forgotten here.
+    assert tasks[0]["ansible.builtin.include_vars"] == {"file": "{{ playbook_dir }}/../" + LOCAL_SETTINGS}
+    (host,) = load("inventories/local/hosts.yml")["engines"]["hosts"].items()
+    assert tasks[1]["ansible.builtin.add_host"] == {"name": host[0], "groups": "engines", **host[1]}
+
+
+@pytest.mark.parametrize(
+    "path", [LOCAL_SETTINGS, "inventories/staging/group_vars/engines.yml", "inventories/production/group_vars/engines.yml"]
+)
+def test_inventories_set_inputs_that_exist(path):
+    inputs = {name for role in ROLES for name in defaults_of(role)} | {"npufleet_home"}
+    assert set(load(path)) <= inputs
+
+
+def test_production_example_shows_every_input():
+    """Each is set, or stands behind a "#" with its default, or with an example where the default is to have none."""
+    lines = re.findall(r"^(?:# )?(\w+): *(.*)$", text_of("inventories/production/group_vars/engines.yml"), re.MULTILINE)
+    shown = {name: value for name, value in lines}
+    chosen = load("inventories/production/group_vars/engines.yml")
+    for role in ROLES:
+        for name, default in defaults_of(role).items():
+            assert name in shown
+            assert name in chosen or default is None or yaml.safe_load(shown[name]) == default, name
+
+
+@pytest.mark.parametrize("name", sorted(RECIPES))
+def test_recipe(name):
+    recipe = RECIPES[name]
+    assert set(recipe) == RECIPE_KEYS
+    assert recipe["accelerator"] in ("cpu", "ascend") and recipe["status"] in ("validated", "documented", "experimental")
+    assert recipe["description"] and recipe["source"]
+    check_owned(recipe["args"])
+    assert [key for key in recipe["args"] if key != normal_name(key).replace("-", "_")] == []
+    assert on_capture_grid(recipe["args"]["max_num_seqs"])
+    assert all(isinstance(value, str) for value in recipe["env"].values())
+    assert "| `{0}` |".format(name) in text_of("roles/vllm_engine/README.md")
