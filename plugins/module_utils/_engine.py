@@ -24,6 +24,8 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._service import Ru
 
 # Lines of the log that are searched for the first error and the signatures.
 LOG_LINES = 2000
+# A task that waits looks again within this time, in seconds: a slice of waiting, and the way to the host.
+WATCH_SECONDS = 60.0
 
 # What to say of an outcome of _readiness.wait, for an engine that was never ready since its launch, and for one that was.
 STARTING_WORDS = {
@@ -77,6 +79,8 @@ class Engine:
             digest=record.get("digest"),
             applied=record.get("spec"),
             unfinished="digest" in record and record["digest"] is None,
+            restarting=self.service.restarting,
+            folder=os.path.isdir(self.spec.working_directory),
         )
 
     def apply(self, plan: Plan) -> None:
@@ -103,14 +107,20 @@ class Engine:
         self._write_record(dict(self._record(), status="starting", started_at=started, log_mark=mark, pid=0, ready_seconds=None))
         self._runtime.start(self.spec)
         self.service = self._runtime.inspect(self.spec)
-        self._write_record(dict(self._record(), pid=self.service.pid))
+        self._write_record(dict(self._record(), pid=self.service.pid, watched_at=self._clock.now()))
 
     def _stop(self) -> None:
         self._runtime.stop(self.spec)
+        record = self._record()
+        if record:
+            # Whoever stops an engine that is starting wants no word about its death.
+            self._write_record(dict(record, status="stopped"))
 
     def _remove(self) -> None:
         self._runtime.remove(self.spec)
         shutil.rmtree(self.spec.working_directory, ignore_errors=True)
+        if os.path.lexists(self.spec.working_directory):
+            raise NpufleetError("the folder of the engine cannot be removed", where=self.spec.working_directory, remedy="Remove it by hand")
 
     def wait_ready(self, slice_seconds: float, timeout: float) -> t.Dict[str, t.Any]:
         """Wait at most ``slice_seconds`` of the ``timeout`` that began with the launch; an engine that was ready gets one slice.
@@ -142,9 +152,21 @@ class Engine:
             }
         lines = self._log(record)
         if outcome.status == "pending" and self._clock.now() < limit:
+            self._write_record(dict(record, watched_at=self._clock.now()))
             progress = "{0}: {1}".format(outcome.phase, last_meaningful(lines) or outcome.detail)
             return {"pending": True, "seconds": seconds, "progress": progress, "completion": None, "ready_seconds": None}
         raise self._failure(outcome, lines, seconds, record)
+
+    def check_launch(self) -> None:
+        """Look whether the launch that a call just before this one waits for is dead by now. Another start would hide why, for ever.
+
+        :raises EngineFailedError: it is
+        """
+        record = self._record()
+        watched = self._clock.now() - float(record.get("watched_at") or 0) < WATCH_SECONDS
+        if record.get("status") == "starting" and watched and not self.service.running:
+            seconds = self._clock.now() - float(record["started_at"])
+            raise self._failure(Outcome("dead", "dead"), self._log(record), seconds, record)
 
     def ready_seconds(self) -> t.Optional[float]:
         """Seconds from the last launch to its first completion, as recorded; None before that."""

@@ -22,7 +22,8 @@ class Actual(t.NamedTuple):
 
     ``applied`` is the public spec that the last finished launch recorded, ``digest`` its digest; ``files_current`` tells whether the
     service files on disk are those that the wanted spec renders. ``unfinished`` is True after a launch that was interrupted: whoever
-    started it had consent, so going on needs none.
+    started it had consent, so going on needs none. ``restarting`` is True while nothing runs and the service manager is about to start the
+    engine again. ``folder`` tells whether the engine's folder is there.
     """
 
     defined: bool = False
@@ -32,6 +33,8 @@ class Actual(t.NamedTuple):
     digest: t.Optional[str] = None
     applied: t.Optional[t.Dict[str, t.Any]] = None
     unfinished: bool = False
+    restarting: bool = False
+    folder: bool = False
 
 
 class Plan(t.NamedTuple):
@@ -57,8 +60,12 @@ def make_plan(spec: EngineSpec, actual: Actual, state: str) -> Plan:
     """Return what brings ``actual`` to ``state`` of ``spec``. Pure: nothing is done."""
     reasons = tuple(differences(spec, actual)) if actual.defined else ()
     before = _shown(actual.applied, actual.defined, actual.running)
+    if actual.restarting:
+        before["state"] = "restarting"
     if state == "absent":
-        steps = (("stop",) if actual.running else ()) + (("remove",) if actual.defined else ())
+        if actual.folder and not actual.defined:
+            before["folder"] = spec.working_directory
+        steps = (("stop",) if _kept_up(actual) else ()) + (("remove",) if actual.defined or actual.folder else ())
         return Plan("remove" if steps else "keep", steps, actual.running, (), before, {"state": "absent"} if steps else before)
     steps = _steps(actual, bool(reasons), state)
     running = actual.running if state == "present" else state != "stopped"
@@ -70,14 +77,19 @@ def make_plan(spec: EngineSpec, actual: Actual, state: str) -> Plan:
     return Plan(_action(steps, actual, state), steps, actual.running and "stop" in steps and not actual.unfinished, reasons, before, after)
 
 
+def _kept_up(actual: Actual) -> bool:
+    """Running, or about to be started again: what only a stop ends."""
+    return actual.running or actual.restarting
+
+
 def _steps(actual: Actual, differs: bool, state: str) -> t.Tuple[str, ...]:
     define = ("define",) if differs or not actual.defined else ()
     if state == "stopped":
-        return (("stop",) if actual.running else ()) + define
+        return (("stop",) if _kept_up(actual) else ()) + define
     if state == "present":
         # Defined, running or not as it was: a running engine is only touched when its spec differs.
-        return ("stop", *define, "start") if actual.running and differs else define
-    stop = ("stop",) if actual.running and (differs or state == "restarted") else ()
+        return ("stop", *define, "start") if _kept_up(actual) and differs else define
+    stop = ("stop",) if _kept_up(actual) and (differs or state == "restarted") else ()
     start = ("start",) if stop or not actual.running else ()
     enable = ("enable",) if not actual.enabled and not define else ()
     return stop + define + start + enable
@@ -88,7 +100,7 @@ def _action(steps: t.Sequence[str], actual: Actual, state: str) -> str:
         return "keep"
     if not actual.defined:
         return "create"
-    if "define" in steps and not (state == "stopped" and actual.running):
+    if "define" in steps and not (state == "stopped" and _kept_up(actual)):
         return "replace"
     if "stop" in steps:
         return "restart" if "start" in steps else "stop"

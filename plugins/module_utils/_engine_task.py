@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import typing as t
 
 from ansible_collections.npufleet.ascend.plugins.module_utils._command import Runner, find_tool
@@ -40,6 +41,7 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._model_folder impo
 from ansible_collections.npufleet.ascend.plugins.module_utils._runtime_supervisor import SupervisorRuntime
 from ansible_collections.npufleet.ascend.plugins.module_utils._runtime_systemd import SystemdRuntime
 from ansible_collections.npufleet.ascend.plugins.module_utils._service import Runtime
+from ansible_collections.npufleet.ascend.plugins.module_utils._user_access import Need, check_access
 
 SHARED_MEMORY = "/dev/shm"
 # Positions of the command before the options: vllm, serve.
@@ -57,7 +59,8 @@ def choose_runtime(params: t.Mapping[str, t.Any], run: Runner) -> Runtime:
         if not systemctl or not journalctl or not systemd_is_init():
             raise NpufleetError("systemd does not run this host", where="runtime", remedy="Set vllm_engine_runtime to supervisor or auto")
         user_unit = os.geteuid() != 0
-        folder = os.path.expanduser("~/.config/systemd/user") if user_unit else "/etc/systemd/system"
+        # Not $HOME, which sudo may leave as it was: the service manager of a user looks into the home of that user.
+        folder = pwd.getpwuid(os.geteuid()).pw_dir + "/.config/systemd/user" if user_unit else "/etc/systemd/system"
         return SystemdRuntime(run, systemctl, journalctl, user_unit, folder)
     return SupervisorRuntime(run, params["venv"].rstrip("/") + "/bin/supervisord", params["home"])
 
@@ -90,6 +93,8 @@ class EngineTask:
         """
         state = self._params["state"]
         plan = make_plan(self._spec, self._engine.inspect(), state)
+        if state == "started" and plan.steps == ("start",) and not check_mode:
+            self._engine.check_launch()
         if {"define", "start"} & set(plan.steps):
             self._check(plan, check_mode)
         agreed = consent(plan, self._params["replace"], check_mode)
@@ -157,17 +162,27 @@ class EngineTask:
                 check_shared_memory(disk_free(SHARED_MEMORY))
             check_memory(memory_needed(weight_bytes, dict(self._spec.env)), memory_available(), resident_bytes(pid) if pid else 0)
         self._tolerate(lambda: self._runtime.check(self._spec), check_mode)
-        if self._spec.user:
-            self._tolerate(lambda: check_user(str(self._spec.user)), check_mode)
+        self._warn.extend(self._runtime.doubts(self._spec))
+        if self._spec.user and self._tolerate(lambda: check_user(str(self._spec.user)), check_mode):
+            check_access(self._spec.user, self._needs())
 
-    def _tolerate(self, check: t.Callable[[], None], check_mode: bool) -> None:
-        """In check mode, what an earlier task would have made may be missing."""
+    def _needs(self) -> t.List[Need]:
+        """What the engine's own user opens before vLLM says its first word, and the weights."""
+        home, model = self._params["home"], self._spec.model
+        weights = [Need(os.path.join(model, name), os.R_OK) for name in sorted(os.listdir(model))] if os.path.isdir(model) else []
+        readable = os.R_OK | os.X_OK
+        return [Need(home, os.X_OK), Need(self._spec.argv[0], readable), Need(model, readable), *weights]
+
+    def _tolerate(self, check: t.Callable[[], None], check_mode: bool) -> bool:
+        """In check mode, what an earlier task would have made may be missing. Return whether all is there."""
         try:
             check()
         except NpufleetError as exc:
             if not check_mode:
                 raise
             self._warn.append(str(exc))
+            return False
+        return True
 
     def _look_at_model(self, check_mode: bool) -> t.Tuple[int, ModelShape]:
         if check_mode and not os.path.exists(self._spec.model):

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 import typing as t
@@ -22,6 +23,21 @@ def read_text(path: str) -> t.Optional[str]:
         return None
 
 
+def make_folders(path: str) -> None:
+    """Make the folders of ``path`` that are missing, open to all whatever the umask says: a service of another user has to get through.
+
+    :raises OSError: one cannot be made
+    """
+    missing = []
+    while not os.path.isdir(path):
+        missing.append(path)
+        path = os.path.dirname(path)
+    for folder in reversed(missing):
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(folder)
+            os.chmod(folder, 0o755)
+
+
 def write_text(path: str, text: str, mode: int = 0o644) -> None:
     """Replace ``path`` atomically; the text is never readable under a wider mode than ``mode``.
 
@@ -32,8 +48,9 @@ def write_text(path: str, text: str, mode: int = 0o644) -> None:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
             stream.write(text)
             stream.flush()
+            # By descriptor: in a folder of another user the name may be somebody else's file by now.
+            os.fchmod(stream.fileno(), mode)
             os.fsync(stream.fileno())
-        os.chmod(temporary, mode)
         os.rename(temporary, path)
     except BaseException:
         os.unlink(temporary)

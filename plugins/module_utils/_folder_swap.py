@@ -22,6 +22,8 @@ import tempfile
 import typing as t
 
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
+from ansible_collections.npufleet.ascend.plugins.module_utils._files import make_folders
+from ansible_collections.npufleet.ascend.plugins.module_utils._sha256sums import MANIFEST
 
 # Directory entries and rounding up to blocks, in bytes.
 SPACE_RESERVE = 1 << 20
@@ -100,7 +102,7 @@ def replace(path: str, files: t.Mapping[str, bytes]) -> None:
     """
     parent = os.path.dirname(path)
     try:
-        _make_parents(parent)
+        make_folders(parent)
         staging = tempfile.mkdtemp(prefix=_prefix(path), dir=parent)
         with _hold(staging):
             try:
@@ -118,16 +120,17 @@ def replace(path: str, files: t.Mapping[str, bytes]) -> None:
 
 
 def remove(path: str) -> None:
-    """Remove the folder; it vanishes at once, whatever happens while its files are deleted.
+    """Remove the folder; where it can be renamed it vanishes at once, whatever happens while its files are deleted.
 
     :raises FolderError: renaming or deleting failed
     """
     try:
-        aside = _move_aside(path)
+        aside = _take_away(path)
         _sync(os.path.dirname(path))
     except OSError as exc:
         raise FolderError("cannot remove the folder: {0}".format(exc), where=path, remedy="check the file system and run again") from exc
-    _remove_tree(aside)
+    for folder in aside:
+        _remove_tree(folder)
 
 
 def _prefix(path: str) -> str:
@@ -140,18 +143,6 @@ def _existing_ancestor(path: str) -> str:
     while not os.path.lexists(path):
         path = os.path.dirname(path)
     return path
-
-
-def _make_parents(parent: str) -> None:
-    """Create the missing folders down to the parent, readable for all whatever the umask says."""
-    missing = []
-    while not os.path.isdir(parent):
-        missing.append(parent)
-        parent = os.path.dirname(parent)
-    for folder in reversed(missing):
-        with contextlib.suppress(FileExistsError):
-            os.mkdir(folder)
-            os.chmod(folder, 0o755)
 
 
 def _write(path: str, content: bytes) -> None:
@@ -183,9 +174,30 @@ def _move_in(staging: str, path: str) -> None:
             if exc.errno not in (errno.ENOTEMPTY, errno.EEXIST) or attempts == MOVE_ATTEMPTS:
                 raise
         with contextlib.suppress(FileNotFoundError):  # another run has just moved it
-            aside.append(_move_aside(path))
+            aside.extend(_take_away(path))
     for folder in aside:
         _remove_tree(folder)
+
+
+def _take_away(path: str) -> t.List[str]:
+    """Free the path: return the folder that it was moved to, or nothing where it had to be deleted at its place.
+
+    A folder of a lower layer of overlayfs, as baked into a container image, cannot be renamed (EXDEV, rename(2)).
+    """
+    try:
+        return [_move_aside(path)]
+    except OSError as exc:
+        if exc.errno != errno.EXDEV:
+            raise
+    # The manifest goes last: with it the folder is still ours, should this be interrupted.
+    for name in sorted(os.listdir(path), key=lambda name: (name == MANIFEST, name)):
+        entry = os.path.join(path, name)
+        if os.path.isdir(entry) and not os.path.islink(entry):
+            shutil.rmtree(entry)
+        else:
+            os.unlink(entry)
+    os.rmdir(path)
+    return []
 
 
 def _move_aside(path: str) -> str:

@@ -88,6 +88,7 @@ class SupervisorRuntime(Runtime):
             enabled=defined,
             pid=info["pid"],
             detail="{0} {1}".format(info["statename"], info["spawnerr"] or info["description"]).strip(),
+            restarting=info["statename"] == "BACKOFF",
         )
 
     def check(self, spec: EngineSpec) -> None:

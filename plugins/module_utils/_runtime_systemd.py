@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import time
 import typing as t
 
@@ -24,6 +25,11 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._service import (
     tail,
     write_files,
 )
+
+# systemd-logind keeps a file there for each user whose services run without a session (loginctl(1), enable-linger).
+LINGER_FOLDER = "/var/lib/systemd/linger"
+# systemd only ever appends to the log of a user unit, so it is put aside at a start, once it is larger than this.
+LOG_BYTES = 50 * 1024 * 1024
 
 UNIT_TEMPLATE = """\
 # Managed by npufleet.ascend: changes made here are replaced by the next run.
@@ -64,19 +70,20 @@ def quote(word: str) -> str:
 
 def render_unit(spec: EngineSpec, secret_path: str, user_unit: bool) -> str:
     """Return the text of the unit file; secrets are only named by the path of their file."""
+    folder = spec.working_directory.replace("%", "%%")
     lines = ["Environment=" + quote("{0}={1}".format(key, value)) for key, value in spec.env]
     if spec.secret_env:
-        lines.append("EnvironmentFile=" + secret_path)
+        lines.append("EnvironmentFile=" + secret_path.replace("%", "%%"))
     output = ""
     if user_unit:
         # A user often may not read the journal of user units (it needs a persistent journal), so the log is a file.
-        log = spec.working_directory + "/engine.log"
+        log = folder + "/engine.log"
         output = "StandardOutput=append:{0}\nStandardError=append:{0}\n".format(log)
     return UNIT_TEMPLATE.format(
         name=spec.name,
         # $ is not expanded in the path of the program itself (systemd.service).
         command=" ".join([quote(spec.argv[0]), *(quote(word).replace("$", "$$") for word in spec.argv[1:])]),
-        folder=spec.working_directory,
+        folder=folder,
         environment="".join(line + "\n" for line in lines),
         user="User={0}\n".format(spec.user) if spec.user and not user_unit else "",
         stop_seconds=spec.stop_seconds,
@@ -126,7 +133,16 @@ class SystemdRuntime(Runtime):
             enabled=values.get("UnitFileState") == "enabled",
             pid=pid,
             detail="{0}/{1} ({2})".format(values.get("ActiveState"), values.get("SubState"), values.get("Result")),
+            restarting=str(values.get("SubState")).startswith("auto-restart"),
         )
+
+    def doubts(self, spec: EngineSpec) -> t.List[str]:
+        """Without lingering, the manager of a user ends with the last session of the user, as that of an SSH connection."""
+        user = pwd.getpwuid(os.getuid()).pw_name if self._user_unit else ""
+        if not user or os.path.exists(os.path.join(LINGER_FOLDER, user)):
+            return []
+        text = "the engine {0} ends with the last session of {1}, and does not start with the host. Run as root: loginctl enable-linger {1}"
+        return [text.format(spec.name, user)]
 
     def define(self, spec: EngineSpec) -> None:
         """Write the unit, load it and enable it."""
@@ -148,8 +164,9 @@ class SystemdRuntime(Runtime):
         self._must("start", unit_name(spec.name))
 
     def stop(self, spec: EngineSpec) -> None:
-        """Stop the unit and wait for it."""
+        """Stop the unit and wait for it. An engine that had to be killed then is no failed unit: it was meant to end."""
         self._must("stop", unit_name(spec.name), extra_seconds=spec.stop_seconds)
+        self._call("reset-failed", unit_name(spec.name))
 
     def remove(self, spec: EngineSpec) -> None:
         """Disable the unit and delete its files."""
@@ -160,20 +177,28 @@ class SystemdRuntime(Runtime):
 
     def log_mark(self, spec: EngineSpec) -> str:
         """A place in the log that logs() can start from."""
-        return "0" if self._user_unit else "@{0:.3f}".format(time.time())
+        return str(self._log_size(spec)) if self._user_unit else "@{0:.3f}".format(time.time())
 
     def logs(self, spec: EngineSpec, mark: str, limit: int) -> t.List[str]:
         """The last ``limit`` lines since ``mark``."""
         if self._user_unit:
             return tail(spec.working_directory + "/engine.log", int(mark or 0), limit)
         argv = [self._journalctl, "--unit", unit_name(spec.name), "--output=cat", "--no-pager", "--quiet", "--lines={0}".format(limit)]
+        # What an engine wrote just before it died may still be on its way to the journal.
+        self._run([self._journalctl, "--sync"], timeout=MANAGER_SECONDS)
         result = self._run(argv + (["--since", mark] if mark else []), timeout=MANAGER_SECONDS)
         return [line for line in result.stdout.splitlines() if line != "-- No entries --"]
 
     def _rotate(self, spec: EngineSpec) -> None:
         path = spec.working_directory + "/engine.log"
-        if os.path.exists(path):
+        if self._log_size(spec) > LOG_BYTES:
             os.replace(path, path + ".1")
+
+    def _log_size(self, spec: EngineSpec) -> int:
+        try:
+            return os.path.getsize(spec.working_directory + "/engine.log")
+        except OSError:
+            return 0
 
     def _call(self, *words: str, extra_seconds: float = 0.0) -> CommandResult:
         return self._run([*self._systemctl, *words], timeout=MANAGER_SECONDS + extra_seconds, env=self._env)

@@ -10,15 +10,19 @@ from __future__ import annotations
 
 import abc
 import os
+import pwd
 import shutil
 import typing as t
 
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_spec import EngineSpec
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
-from ansible_collections.npufleet.ascend.plugins.module_utils._files import file_mode, read_text, write_text
+from ansible_collections.npufleet.ascend.plugins.module_utils._files import file_mode, make_folders, read_text, write_text
 
 # How long one call of a service manager may take, in seconds; stopping an engine has its own limit on top.
 MANAGER_SECONDS = 60.0
+
+# Beginnings of the names of what is ours, or the service manager's, in the folder of an engine.
+OURS = ("engine.log", "launch.", "secret.env")
 
 
 class RuntimeAdapterError(NpufleetError):
@@ -34,13 +38,14 @@ class ServiceFile(t.NamedTuple):
 
 
 class ServiceState(t.NamedTuple):
-    """What a service manager says now. ``pid`` is 0 when nothing runs."""
+    """What a service manager says now. ``pid`` is 0 when nothing runs; ``restarting`` is True when it is about to start a dead engine again."""
 
     defined: bool = False
     running: bool = False
     enabled: bool = False
     pid: int = 0
     detail: str = ""
+    restarting: bool = False
 
 
 class Runtime(abc.ABC):
@@ -61,6 +66,10 @@ class Runtime(abc.ABC):
 
         :raises RuntimeAdapterError: says what is missing
         """
+
+    def doubts(self, spec: EngineSpec) -> t.List[str]:
+        """What the operator should know of a service that will run."""
+        return []
 
     @abc.abstractmethod
     def define(self, spec: EngineSpec) -> None:
@@ -115,9 +124,26 @@ def make_folder(spec: EngineSpec) -> None:
 
     :raises OSError: the home is not this user's to write to
     """
-    os.makedirs(spec.working_directory, mode=0o750, exist_ok=True)
-    if spec.user and os.geteuid() == 0:
-        shutil.chown(spec.working_directory, user=spec.user)
+    folder = spec.working_directory
+    if spec.user:
+        make_folders(os.path.dirname(folder))
+    os.makedirs(folder, mode=0o750, exist_ok=True)
+    if os.geteuid() == 0:
+        owner = pwd.getpwnam(spec.user).pw_uid if spec.user else 0
+        if os.stat(folder).st_uid != owner:
+            _empty(folder)
+            os.chown(folder, owner, -1)
+
+
+def _empty(folder: str) -> None:
+    """Remove what an engine of another user left, caches all of it: this one could not write to them."""
+    for name in os.listdir(folder):
+        if not name.startswith(OURS):
+            path = os.path.join(folder, name)
+            if os.path.isdir(path) and not os.path.islink(path):
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                os.unlink(path)
 
 
 def tail(path: str, offset: int, limit: int) -> t.List[str]:

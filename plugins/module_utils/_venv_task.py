@@ -18,7 +18,7 @@ import typing as t
 from ansible_collections.npufleet.ascend.plugins.module_utils._command import Runner
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
-from ansible_collections.npufleet.ascend.plugins.module_utils._files import read_text, write_text
+from ansible_collections.npufleet.ascend.plugins.module_utils._files import make_folders, read_text, write_text
 from ansible_collections.npufleet.ascend.plugins.module_utils._host import check_disk, check_enough_memory, os_release
 from ansible_collections.npufleet.ascend.plugins.module_utils._job import Job, JobStatus
 from ansible_collections.npufleet.ascend.plugins.module_utils._prerequisites import (
@@ -129,6 +129,7 @@ class VenvTask:
 
     def _start(self, spec: VenvSpec) -> None:
         self._job.stop()
+        make_folders(self._path)
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
         marker = os.path.join(self._path, MARKER_NAME)
         if os.path.exists(marker):

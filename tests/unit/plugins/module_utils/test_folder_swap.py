@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import stat
@@ -53,6 +54,39 @@ def test_the_folder_is_removed(tmp_path):
     replace(str(tmp_path / "model"), FILES)
     remove(str(tmp_path / "model"))
     assert os.listdir(str(tmp_path)) == []
+
+
+@pytest.fixture()
+def lower_layer(monkeypatch):
+    """A folder of a lower layer of overlayfs: it cannot be renamed, its files can be deleted."""
+    rename = os.rename
+
+    def refuse(source, target):
+        if os.path.basename(str(source)) == "model":
+            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+        rename(source, target)
+
+    monkeypatch.setattr(_folder_swap.os, "rename", refuse)
+
+
+def test_a_folder_that_cannot_be_renamed_is_removed_and_replaced(tmp_path, lower_layer):
+    path = tmp_path / "model"
+    (path / "sub").mkdir(parents=True)
+    (path / "old").write_bytes(b"0")
+    replace(str(path), FILES)
+    assert content(path) == FILES
+    remove(str(path))
+    assert os.listdir(str(tmp_path)) == []
+
+
+def test_in_a_folder_that_cannot_be_renamed_the_manifest_goes_last(tmp_path, lower_layer, monkeypatch):
+    path = tmp_path / "model"
+    replace(str(path), dict(FILES, SHA256SUMS=b"sums", z=b"3"))
+    gone = []
+    unlink = os.unlink
+    monkeypatch.setattr(_folder_swap.os, "unlink", lambda name: (gone.append(os.path.basename(name)), unlink(name)))
+    remove(str(path))
+    assert gone == ["a", "b", "z", "SHA256SUMS"]
 
 
 class Killed(BaseException):
@@ -157,6 +191,29 @@ def test_a_failing_disk_leaves_nothing_behind(tmp_path, monkeypatch, failing):
             replace(str(path), FILES)
     assert caught.value.where == str(path)
     assert not path.parent.exists() or os.listdir(str(path.parent)) == []
+
+
+@pytest.mark.parametrize(("times", "succeeds"), [(3, True), (_folder_swap.MOVE_ATTEMPTS, False)])
+def test_other_runs_at_the_same_path_are_overtaken(tmp_path, monkeypatch, times, succeeds):
+    path = tmp_path / "model"
+    rename = os.rename
+    turns = []
+
+    def contended(source, target):
+        """Another run puts its folder there before each of our moves, and takes it away before we can."""
+        if target == str(path) and len(turns) < times:
+            turns.append(target)
+            raise OSError(39, "Directory not empty")
+        return rename(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rename", contended)
+        if succeeds:
+            replace(str(path), FILES)
+        else:
+            with pytest.raises(FolderError, match="Directory not empty"):
+                replace(str(path), FILES)
+    assert os.listdir(str(tmp_path)) == (["model"] if succeeds else [])
 
 
 def test_a_folder_that_cannot_be_removed_is_named(tmp_path, monkeypatch):

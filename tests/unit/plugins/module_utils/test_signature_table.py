@@ -194,5 +194,5 @@ def test_first_match_respects_the_engine(text, engine, expected):
 
 def test_generated_page_is_up_to_date():
     script = os.path.join(ROOT, "scripts", "generate_signatures_doc.py")
-    done = subprocess.run([sys.executable, script, "--check"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    done = subprocess.run([sys.executable, script, "--check"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     assert done.returncode == 0, done.stdout.decode()

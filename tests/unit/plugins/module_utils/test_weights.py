@@ -9,6 +9,7 @@ import os
 import pytest
 from ansible_collections.npufleet.ascend.plugins.module_utils import _folder_swap, _weights
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
+from ansible_collections.npufleet.ascend.plugins.module_utils._model_folder import inspect
 from ansible_collections.npufleet.ascend.plugins.module_utils._sha256sums import format_manifest, sha256
 from ansible_collections.npufleet.ascend.plugins.module_utils._tiny_model import DEFAULT_SEED
 from ansible_collections.npufleet.ascend.plugins.module_utils._weights import check_existing, ensure_absent, ensure_tiny
@@ -59,6 +60,7 @@ def test_build_check_and_repeat(tmp_path, architecture, seed):
     assert outcome.differences == predicted.differences == ["the model is not there"]
     assert (outcome.weights, outcome.manifest, outcome.after) == (predicted.weights, predicted.manifest, predicted.after)
     assert outcome.before == "absent\n"
+    assert outcome.weights == inspect(str(path))
     for full in (False, True):
         again = tiny(path, architecture, seed, full)
         assert again.differences == []
