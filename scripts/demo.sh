@@ -14,7 +14,7 @@ case ${1:-} in
       set --
     fi
     ansible-playbook -i inventories/local site.yml "$@"
-    python scripts/chat.py http://127.0.0.1:8000/v1 "What is an NPU?"
+    python scripts/chat.py "http://127.0.0.1:${NPUFLEET_PORT:-8000}/v1" "What is an NPU?"
     ;;
   down)
     if [ -x .venv/bin/ansible-playbook ]; then

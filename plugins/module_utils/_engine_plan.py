@@ -68,7 +68,7 @@ def make_plan(spec: EngineSpec, actual: Actual, state: str) -> Plan:
         steps = (("stop",) if _kept_up(actual) else ()) + (("remove",) if actual.defined or actual.folder else ())
         return Plan("remove" if steps else "keep", steps, actual.running, (), before, {"state": "absent"} if steps else before)
     steps = _steps(actual, bool(reasons), state)
-    running = actual.running if state == "present" else state != "stopped"
+    running = _kept_up(actual) if state == "present" else state != "stopped"
     after = _shown(spec.public(), True, running) if steps else before
     if steps and reasons and before.get("spec") == after.get("spec"):
         after["rewritten"] = list(reasons)

@@ -70,20 +70,19 @@ def quote(word: str) -> str:
 
 def render_unit(spec: EngineSpec, secret_path: str, user_unit: bool) -> str:
     """Return the text of the unit file; secrets are only named by the path of their file."""
-    folder = spec.working_directory.replace("%", "%%")
     lines = ["Environment=" + quote("{0}={1}".format(key, value)) for key, value in spec.env]
     if spec.secret_env:
-        lines.append("EnvironmentFile=" + secret_path.replace("%", "%%"))
+        lines.append("EnvironmentFile=" + secret_path)
     output = ""
     if user_unit:
         # A user often may not read the journal of user units (it needs a persistent journal), so the log is a file.
-        log = folder + "/engine.log"
+        log = spec.working_directory + "/engine.log"
         output = "StandardOutput=append:{0}\nStandardError=append:{0}\n".format(log)
     return UNIT_TEMPLATE.format(
         name=spec.name,
         # $ is not expanded in the path of the program itself (systemd.service).
         command=" ".join([quote(spec.argv[0]), *(quote(word).replace("$", "$$") for word in spec.argv[1:])]),
-        folder=folder,
+        folder=spec.working_directory,
         environment="".join(line + "\n" for line in lines),
         user="User={0}\n".format(spec.user) if spec.user and not user_unit else "",
         stop_seconds=spec.stop_seconds,

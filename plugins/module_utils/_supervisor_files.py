@@ -82,14 +82,15 @@ stdout_logfile_maxbytes=50MB
 stdout_logfile_backups=2
 """
 
-# supervisor's files are read by configparser: a comment begins at these after a blank, inside quotes too.
-COMMENT = re.compile(r"(\s)([;#])")
+# supervisor's files are read by configparser: a comment begins at ; or # after a blank, inside quotes too. And before anything else
+# supervisor replaces this word, whether its % is doubled or not.
+SPLIT = re.compile(r"(\s)(?=[;#])|(%)(?=\(here\)s)")
 
 
 def quote(word: str) -> str:
     """Quote one word of ``command``, which supervisor splits like a shell and in which it expands ``%(...)s``."""
     escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
-    return '"{0}"'.format(COMMENT.sub(r'\1""\2', escaped))
+    return '"{0}"'.format(SPLIT.sub(r'\g<0>""', escaped))
 
 
 def quote_env(name: str, value: str) -> str:
@@ -98,11 +99,9 @@ def quote_env(name: str, value: str) -> str:
     :raises RuntimeAdapterError: supervisor has no way to write this value
     """
     mark = "'" if '"' in value else '"'
-    if mark in value or value.strip("'\"") != value or COMMENT.search(value):
+    if mark in value or value.strip("'\"") != value or SPLIT.search(value):
         raise RuntimeAdapterError(
-            "the value of {0} has quotes of both kinds, a quote at an end, or ; or # after a blank: supervisor cannot read that".format(
-                name
-            ),
+            "supervisor cannot read the value of {0}: both kinds of quotes, a quote at an end, %(here)s, or ; or # after a blank".format(name),
             where="api_key" if name == "VLLM_API_KEY" else "env." + name,
             remedy="Write it in another way, or use systemd (vllm_engine_runtime)",
         )
