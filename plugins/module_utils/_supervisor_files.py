@@ -101,7 +101,9 @@ def quote_env(name: str, value: str) -> str:
     mark = "'" if '"' in value else '"'
     if mark in value or value.strip("'\"") != value or SPLIT.search(value):
         raise RuntimeAdapterError(
-            "supervisor cannot read the value of {0}: both kinds of quotes, a quote at an end, %(here)s, or ; or # after a blank".format(name),
+            "supervisor cannot read the value of {0}: both kinds of quotes, a quote at an end, %(here)s, or ; or # after a blank".format(
+                name
+            ),
             where="api_key" if name == "VLLM_API_KEY" else "env." + name,
             remedy="Write it in another way, or use systemd (vllm_engine_runtime)",
         )

@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import json
 import pathlib
+import shutil
+import tempfile
 import typing as t
 
 import pytest
 import yaml
+from ansible_collections.npufleet.ascend.plugins.module_utils import _engine_task
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine import EngineFailedError
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_checks import GIB
 from ansible_collections.npufleet.ascend.plugins.module_utils._tiny_model import build_files
 from ansible_collections.npufleet.ascend.plugins.modules import vllm_engine
 from ansible_collections.npufleet.ascend.plugins.modules.vllm_engine import argument_spec, main
@@ -21,8 +26,8 @@ from ansible_collections.npufleet.ascend.tests.unit.plugins.modules.module_runne
 class Machine:
     """A folder with a tiny model and an environment whose list of options is the stand-in engine's."""
 
-    def __init__(self, folder: pathlib.Path) -> None:
-        self.home = folder / "home"
+    def __init__(self, folder: pathlib.Path, short: pathlib.Path) -> None:
+        self.home = short / "home"
         self.model = folder / "model"
         self.venv = folder / "venv"
 
@@ -55,8 +60,12 @@ def model_files() -> t.Dict[str, bytes]:
 
 
 @pytest.fixture()
-def machine(tmp_path: pathlib.Path, model_files: t.Dict[str, bytes]) -> Machine:
-    machine = Machine(tmp_path)
+def machine(tmp_path: pathlib.Path, model_files: t.Dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> t.Iterator[Machine]:
+    """The home lies in a short folder, as the path of supervisor's socket is limited. Memory of the real host plays no part."""
+    short = pathlib.Path(tempfile.mkdtemp(prefix="npuf-"))
+    machine = Machine(tmp_path, short)
+    monkeypatch.setattr(_engine_task, "memory_available", lambda: 64 * GIB)
+    monkeypatch.setattr(_engine_task, "SHARED_MEMORY", "/no/such/folder")
     machine.model.mkdir()
     for name, data in model_files.items():
         (machine.model / name).write_bytes(data)
@@ -64,7 +73,8 @@ def machine(tmp_path: pathlib.Path, model_files: t.Dict[str, bytes]) -> Machine:
     (machine.venv / "bin" / "vllm").write_text("#!/bin/sh\n")
     (machine.venv / "bin" / "vllm").chmod(0o755)
     (machine.venv / "npufleet-arguments.json").write_text(json.dumps({"version": "0.32.0", "options": OPTIONS}))
-    return machine
+    yield machine
+    shutil.rmtree(short)
 
 
 def damage_weights(model: pathlib.Path) -> None:
@@ -120,6 +130,37 @@ def test_check_mode_tells_what_a_first_run_would_do(machine: Machine) -> None:
     assert (result["failed"], result["changed"], result["engine"]["action"]) == (False, True, "create")
     assert json.loads(result["diff"]["after"])["state"] == "started"
     assert not machine.home.exists()
+
+
+def test_what_the_kernel_refuses_is_one_message_too(machine: Machine) -> None:
+    (machine.venv / "bin" / "supervisord").write_text("#!/bin/sh\n")
+    (machine.venv / "bin" / "supervisord").chmod(0o755)
+    machine.home.write_text("a file")
+    result = run_module(main, machine.options())
+    assert result["failed"] is True
+    assert result["msg"].startswith("the host refused: Not a directory. Where: {0}".format(machine.home))
+
+
+@pytest.mark.parametrize("changed", [True, False])
+def test_a_dead_engine_is_reported_with_its_log(machine: Machine, monkeypatch: pytest.MonkeyPatch, changed: bool) -> None:
+    report = {"first_error": "OSError: x", "signature": None, "other_signatures": [], "tail": ["OSError: x"]}
+
+    def dies(_task: t.Any, _check: bool) -> None:
+        raise EngineFailedError("it died", "service demo", "Read", report, changed)
+
+    monkeypatch.setattr(_engine_task.EngineTask, "execute", dies)
+    result = run_module(main, machine.options())
+    assert result == dict(report, failed=True, changed=changed, msg="it died. Where: service demo. What to do: Read.")
+    documented = yaml.safe_load(vllm_engine.RETURN)
+    assert {name for name in documented if documented[name]["returned"] == "on failure of the engine"} == set(report)
+
+
+def test_warnings_are_passed_on(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    warnings: t.List[str] = []
+    monkeypatch.setattr("ansible.module_utils.basic.AnsibleModule.warn", lambda _module, text: warnings.append(text))
+    result = run_module(main, machine.options(model="/no/such/model"), check=True)
+    assert "warn" not in result
+    assert "the model folder /no/such/model does not exist yet, so it was not checked" in warnings
 
 
 def test_the_documentation_and_the_argument_spec_agree() -> None:

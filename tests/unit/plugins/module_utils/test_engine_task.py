@@ -1,0 +1,441 @@
+# Copyright (c) 2026, npufleet.ascend maintainers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import struct
+
+import pytest
+from ansible_collections.npufleet.ascend.plugins.module_utils import _engine_task
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine import Clock, EngineFailedError
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_args import ArgumentError
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_checks import GIB, CheckError
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_plan import ConsentError
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_probe import MARK
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_task import EngineTask, choose_runtime
+from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
+from ansible_collections.npufleet.ascend.plugins.module_utils._host import HostError
+from ansible_collections.npufleet.ascend.plugins.module_utils._model_folder import ModelFolderError
+from ansible_collections.npufleet.ascend.plugins.module_utils._runtime_supervisor import SupervisorRuntime
+from ansible_collections.npufleet.ascend.plugins.module_utils._runtime_systemd import SystemdRuntime
+from ansible_collections.npufleet.ascend.plugins.module_utils._service import RuntimeAdapterError
+from ansible_collections.npufleet.ascend.plugins.module_utils._user_access import AccessError
+from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.engine_fakes import (
+    KEY,
+    FakeClock,
+    FakeFetch,
+    FakeRun,
+    FakeRuntime,
+    params,
+)
+
+OPTIONS = [
+    {"flags": ["--max-model-len"], "nargs": None, "choices": None, "kind": "int"},
+    {"flags": ["--max-num-seqs"], "nargs": None, "choices": None, "kind": "int"},
+    {"flags": ["--tensor-parallel-size"], "nargs": None, "choices": None, "kind": "int"},
+]
+CONFIG = {"architectures": ["TinyForCausalLM"], "num_attention_heads": 4, "max_position_embeddings": 1024}
+
+
+class Host:
+    """A host with a model of one byte, an environment, a fake service manager and a fake engine."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.model = folder / "models" / "tiny"
+        self.model.mkdir(parents=True)
+        (self.model / "config.json").write_text(json.dumps(CONFIG))
+        (self.model / "tokenizer.json").write_text("{}")
+        header = json.dumps({"a": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]}}).encode()
+        (self.model / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + b"\0")
+        self.venv = folder / "venv"
+        (self.venv / "bin").mkdir(parents=True)
+        (self.venv / "bin" / "vllm").write_text("#!/bin/sh\n")
+        (self.venv / "bin" / "vllm").chmod(0o755)
+        (self.venv / "npufleet-arguments.json").write_text(json.dumps({"version": "0.32.0", "options": OPTIONS}))
+        self.home = folder / "home"
+        self.clock = FakeClock()
+        self.run = FakeRun(parse=(0, MARK + '{"accepted": true}\n', ""))
+        self.fetch = FakeFetch()
+        self.runtime = FakeRuntime(str(folder / "services"))
+        self.port_checks = []
+
+    def params(self, **changes):
+        options = {"venv": str(self.venv), "home": str(self.home), "model": str(self.model), "api_key": KEY}
+        return params(**dict(options, **changes))
+
+    def call(self, check=False, **changes):
+        task = EngineTask(self.params(**changes), self.run, self.fetch, Clock(self.clock.now, self.clock.sleep), self.runtime)
+        return task.execute(check)
+
+
+@pytest.fixture()
+def host(tmp_path, monkeypatch):
+    """Memory and ports of the real host play no part."""
+    host = Host(tmp_path)
+    monkeypatch.setattr(_engine_task, "SHARED_MEMORY", str(tmp_path))
+    monkeypatch.setattr(_engine_task, "disk_free", lambda _path: GIB)
+    monkeypatch.setattr(_engine_task, "memory_available", lambda: 8 * GIB)
+    monkeypatch.setattr(_engine_task, "resident_bytes", lambda pid: GIB)
+    monkeypatch.setattr(_engine_task, "check_port", lambda port, pid: host.port_checks.append((port, pid)))
+    return host
+
+
+def told(result):
+    return (result["changed"], result["engine"]["action"], result["diff"])
+
+
+def test_a_first_run_and_a_second(host):
+    first = host.call()
+    assert first["engine"] == {
+        "name": "demo",
+        "action": "create",
+        "runtime": "fake",
+        "url": "http://127.0.0.1:8000/v1",
+        "model": "tiny",
+        "running": True,
+        "pid": 42,
+        "ready_seconds": 0.0,
+        "completion": {"path": "/v1/chat/completions", "prompt": "What is an NPU?", "text": "An NPU.", "completion_tokens": 3},
+        "differences": [],
+        "needs_consent": False,
+        "pending_changes": [],
+    }
+    assert (first["changed"], first["pending"], first["progress"], first["warn"]) == (True, False, "ready", [])
+    assert json.loads(first["diff"]["before"]) == {"state": "absent"}
+    assert json.loads(first["diff"]["after"])["state"] == "started"
+    second = host.call()
+    assert (second["changed"], second["engine"]["action"], second["engine"]["pid"]) == (False, "keep", 42)
+    assert second["diff"]["before"] == second["diff"]["after"]
+    assert host.runtime.calls == ["define", "start"]
+
+
+CHANGED = {"args": {"max_model_len": 512}, "replace": True}
+BARE = []
+RUNNING = [{}]
+STOPPED = [{}, {"state": "stopped"}]
+
+
+@pytest.mark.parametrize(
+    ("before", "wanted", "changed", "action", "running"),
+    [
+        (BARE, {}, True, "create", True),
+        (BARE, {"state": "present"}, True, "create", False),
+        (BARE, {"state": "stopped"}, True, "create", False),
+        (BARE, {"state": "absent"}, False, "keep", False),
+        (RUNNING, {}, False, "keep", True),
+        (RUNNING, {"state": "present"}, False, "keep", True),
+        (RUNNING, {"state": "restarted"}, True, "restart", True),
+        (RUNNING, {"state": "stopped"}, True, "stop", False),
+        (RUNNING, {"state": "absent"}, True, "remove", False),
+        (RUNNING, CHANGED, True, "replace", True),
+        (RUNNING, dict(CHANGED, state="present"), True, "replace", True),
+        (RUNNING, dict(CHANGED, state="stopped", replace=None), True, "stop", False),
+        (RUNNING, dict(CHANGED, replace=False), False, "keep", True),
+        (RUNNING, {"api_key": KEY + "-2", "replace": True}, True, "replace", True),
+        (STOPPED, {}, True, "start", True),
+        (STOPPED, {"state": "stopped"}, False, "keep", False),
+        (STOPPED, dict(CHANGED, replace=None), True, "replace", True),
+        (STOPPED, {"state": "absent"}, True, "remove", False),
+    ],
+)
+def test_check_mode_tells_exactly_what_a_run_then_does(host, before, wanted, changed, action, running):
+    for call in before:
+        host.call(**call)
+    acts = len(host.runtime.calls)
+    predicted = host.call(check=True, **wanted)
+    assert len(host.runtime.calls) == acts
+    real = host.call(**wanted)
+    done = list(host.runtime.calls)
+    assert told(predicted) == told(real)
+    assert (real["changed"], real["engine"]["action"], real["engine"]["running"]) == (changed, action, running)
+    assert predicted["engine"]["running"] is running
+    if wanted.get("state") != "restarted":
+        again = host.call(**wanted)
+        assert (again["changed"], again["engine"]["action"]) == (False, "keep")
+        assert host.runtime.calls == done
+
+
+def test_check_mode_on_a_bare_host_touches_nothing(host):
+    before = sorted(os.listdir(str(host.folder)))
+    (host.venv / "npufleet-arguments.json").unlink()
+    host.run.answers["dump"] = (0, MARK + json.dumps({"version": "0.32.0", "options": OPTIONS}) + "\n", "")
+    host.call(check=True)
+    assert sorted(os.listdir(str(host.folder))) == before
+    assert not (host.venv / "npufleet-arguments.json").exists()
+    host.call()
+    assert (host.venv / "npufleet-arguments.json").exists()
+
+
+def test_check_mode_tolerates_what_earlier_tasks_would_have_made(host, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+
+    def no_manager(_spec):
+        raise RuntimeAdapterError("there is no supervisord in the virtual environment")
+
+    host.runtime.check = no_manager
+    result = host.call(check=True, model="/no/such/model", venv="/no/such/venv", user="no-such-user-here")
+    assert result["changed"]
+    assert result["warn"] == [
+        "the model folder /no/such/model does not exist yet, so it was not checked",
+        "/no/such/venv/bin/vllm does not exist yet, so the options were not checked",
+        "there is no supervisord in the virtual environment.",
+        "the host has no user no-such-user-here. Where: user. What to do: Make it first, or leave vllm_engine_user out.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"model": "/no/such/model"}, ModelFolderError, "/no/such/model"),
+        ({"venv": "/no/such/venv"}, NpufleetError, "there is no vLLM in the virtual environment. Where: /no/such/venv/bin/vllm."),
+        ({"args": {"max_num_seqs": 20}}, CheckError, "off the grid"),
+        ({"args": {"tensor_parallel_size": 3}}, CheckError, "4 attention heads"),
+        ({"args": {"max_model_len": 2048}}, CheckError, "1024 positions"),
+        ({"args": {"max_model_le": 1}}, ArgumentError, "Did you mean --max-model-len?"),
+        ({"env": {"VLLM_CPU_KVCACHE_SPACE": "6"}}, CheckError, "needs about 9.0 GiB of memory and 8.0 GiB are available"),
+    ],
+)
+def test_nothing_is_touched_before_every_check_passed(host, changes, error, message):
+    with pytest.raises(error) as caught:
+        host.call(**changes)
+    assert message in str(caught.value)
+    assert host.runtime.calls == []
+    assert not host.home.exists()
+
+
+def test_a_damaged_list_of_options_is_named(host):
+    (host.venv / "npufleet-arguments.json").write_text("[]")
+    with pytest.raises(ArgumentError, match="Where: {0}/npufleet-arguments.json".format(host.venv)):
+        host.call()
+
+
+def test_a_port_in_use_a_missing_user_and_a_missing_manager_stop_it(host, monkeypatch):
+    def taken(port, pid):
+        raise HostError("the port {0} is in use".format(port))
+
+    def missing(_spec):
+        raise RuntimeAdapterError("there is no supervisord")
+
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    with pytest.raises(HostError, match="no user no-such-user-here"):
+        host.call(user="no-such-user-here")
+    host.runtime.check = missing
+    with pytest.raises(RuntimeAdapterError, match="no supervisord"):
+        host.call()
+    monkeypatch.setattr(_engine_task, "check_port", taken)
+    with pytest.raises(HostError, match="the port 8000 is in use"):
+        host.call()
+    assert host.runtime.calls == []
+    assert not host.home.exists()
+
+
+def test_somebody_else_than_root_runs_it_as_himself(host, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert json.loads(host.call(user="no-such-user-here")["diff"]["after"])["spec"]["user"] is None
+
+
+def test_an_engine_that_is_only_defined_needs_no_port(host):
+    host.call(state="present")
+    assert host.port_checks == []
+    host.call()
+    host.call(**CHANGED)
+    assert host.port_checks == [(8000, 0), (8000, 42)]
+
+
+def test_warnings_about_the_model_are_passed_on(host):
+    (host.model / "tokenizer.json").unlink()
+    assert "tokenizer" in host.call()["warn"][0]
+
+
+def test_the_memory_of_the_engine_that_goes_counts(host, monkeypatch):
+    host.call()
+    monkeypatch.setattr(_engine_task, "memory_available", lambda: 7 * GIB // 2)
+    host.call(**CHANGED)
+    host.call(state="stopped")
+    with pytest.raises(CheckError, match="of memory"):
+        host.call()
+
+
+def test_shared_memory_counts_for_an_engine_that_does_not_run(host, monkeypatch):
+    host.call()
+    monkeypatch.setattr(_engine_task, "disk_free", lambda _path: 64 << 20)
+    host.call(**CHANGED)
+    host.call(state="stopped")
+    with pytest.raises(CheckError, match="64 MiB are free"):
+        host.call()
+    monkeypatch.setattr(_engine_task, "SHARED_MEMORY", "/no/such/folder")
+    assert host.call()["changed"]
+
+
+def test_the_parser_itself_is_asked_before_a_running_engine_is_stopped(host):
+    host.call()
+    assert host.run.calls == []
+    host.run.answers["parse"] = (2, "", "vllm serve: error: no")
+    with pytest.raises(ArgumentError, match="vllm serve: error: no"):
+        host.call(**CHANGED)
+    assert host.run.calls[0][3:] == [
+        "parse",
+        str(host.model),
+        "--host",
+        "127.0.0.1",
+        "--port",
+        "8000",
+        "--served-model-name",
+        "tiny",
+        "--max-model-len",
+        "512",
+    ]
+    assert host.runtime.calls == ["define", "start"]
+    assert not [word for word in host.run.calls[0] if KEY in word]
+
+
+REASON = "argv: (none) -> --max-model-len 512"
+
+
+def test_a_running_engine_is_replaced_only_with_consent(host):
+    host.call()
+    with pytest.raises(ConsentError, match=r"Changed: argv: \(none\) -> --max-model-len 512\. Where: replace\."):
+        host.call(args=CHANGED["args"])
+    kept = host.call(**dict(CHANGED, replace=False))
+    assert (kept["engine"]["pending_changes"], kept["engine"]["needs_consent"]) == ([REASON], False)
+    assert kept["warn"] == ["the engine demo runs with another spec: " + REASON]
+    assert kept["engine"]["completion"] is None
+    assert host.runtime.calls == ["define", "start"]
+    asked = host.call(check=True, args=CHANGED["args"])
+    assert (asked["changed"], asked["engine"]["needs_consent"], asked["engine"]["differences"]) == (True, True, [REASON])
+    assert asked["warn"] == ["vllm_engine_replace is not set: without check mode this stops and asks, as demo is running"]
+
+
+def test_a_changed_key_is_reported_and_never_shown(host):
+    host.call()
+    told_result = host.call(check=True, api_key=KEY + "-2")
+    assert json.loads(told_result["diff"]["after"])["rewritten"] == ["a secret changed"]
+    assert KEY not in json.dumps(told_result)
+    assert KEY not in json.dumps(host.call(api_key=KEY + "-2", replace=True))
+
+
+def test_slices_until_ready(host):
+    host.fetch.set("/health", "connection refused")
+    first = host.call(wait_slice=3)
+    assert (first["changed"], first["pending"], first["seconds"], first["progress"]) == (True, True, 3.0, "starting: connection refused")
+    assert (first["engine"]["completion"], first["engine"]["ready_seconds"]) == (None, None)
+    second = host.call(wait_slice=3)
+    assert (second["changed"], second["pending"], second["seconds"]) == (False, True, 6.0)
+    host.fetch.set("/health", 200, "")
+    third = host.call(wait_slice=3)
+    assert (third["pending"], third["engine"]["ready_seconds"]) == (False, 6.0)
+
+
+@pytest.mark.parametrize(("before", "changed"), [(BARE, True), (RUNNING, False)])
+def test_a_failure_tells_whether_anything_was_touched(host, before, changed):
+    for call in before:
+        host.call(**call)
+    host.fetch.set("/v1/models", 200, {"data": []})
+    with pytest.raises(EngineFailedError) as caught:
+        host.call()
+    assert caught.value.changed is changed
+
+
+def test_a_failure_after_enabling_has_changed_something(host):
+    host.call()
+    host.runtime.enabled = False
+    host.fetch.set("/v1/models", 200, {"data": []})
+    with pytest.raises(EngineFailedError) as caught:
+        host.call()
+    assert caught.value.changed is True
+
+
+def test_present_waits_only_for_what_it_started(host):
+    host.call(state="present")
+    assert host.fetch.calls == []
+    host.call()
+    del host.fetch.calls[:]
+    host.call(state="present")
+    assert host.fetch.calls == []
+    assert host.call(**dict(CHANGED, state="present"))["engine"]["completion"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "booted", "user", "wanted"),
+    [
+        ("auto", True, 0, (False, "/etc/systemd/system")),
+        ("auto", True, 1000, (True, "/home/u/.config/systemd/user")),
+        ("systemd", True, 0, (False, "/etc/systemd/system")),
+        ("auto", False, 0, None),
+        ("supervisor", True, 0, None),
+    ],
+)
+def test_the_service_manager_fits_the_host_and_the_user(monkeypatch, kind, booted, user, wanted):
+    monkeypatch.setattr(_engine_task, "systemd_is_init", lambda: booted)
+    monkeypatch.setattr(_engine_task, "find_tool", lambda name, _extra: "/bin/" + name)
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    # What sudo may leave in the environment.
+    monkeypatch.setenv("HOME", "/root")
+    monkeypatch.setattr(pwd, "getpwuid", lambda uid: pwd.struct_passwd(("u", "x", uid, uid, "", "/home/u", "/bin/sh")))
+    runtime = choose_runtime(params(runtime=kind, venv="/srv/venv/"), FakeRun())
+    if wanted is None:
+        assert isinstance(runtime, SupervisorRuntime)
+        assert runtime._supervisord == "/srv/venv/bin/supervisord"
+    else:
+        assert isinstance(runtime, SystemdRuntime)
+        assert (runtime._user_unit, runtime._unit_folder) == wanted
+
+
+@pytest.mark.parametrize(("booted", "missing"), [(False, None), (True, "systemctl"), (True, "journalctl")])
+def test_a_systemd_that_is_not_there_is_named(monkeypatch, booted, missing):
+    monkeypatch.setattr(_engine_task, "systemd_is_init", lambda: booted)
+    monkeypatch.setattr(_engine_task, "find_tool", lambda name, _extra: None if name == missing else "/bin/" + name)
+    with pytest.raises(NpufleetError) as caught:
+        choose_runtime(params(runtime="systemd"), FakeRun())
+    assert str(caught.value) == (
+        "systemd does not run this host. Where: runtime. What to do: Set vllm_engine_runtime to supervisor or auto."
+    )
+
+
+def test_without_a_given_manager_the_task_chooses_one(host, monkeypatch):
+    chosen = []
+    monkeypatch.setattr(_engine_task, "choose_runtime", lambda options, run: chosen.append(options["runtime"]) or host.runtime)
+    task = EngineTask(host.params(), host.run, host.fetch, Clock(host.clock.now, host.clock.sleep))
+    assert task.execute(True)["engine"]["runtime"] == "fake"
+    assert chosen == ["supervisor"]
+
+
+def test_a_launch_that_died_between_two_calls_is_explained_and_not_repeated(host):
+    host.fetch.set("/health", "connection refused")
+    assert host.call()["pending"]
+    host.runtime.pid = 0
+    host.runtime.calls = []
+    with pytest.raises(EngineFailedError, match="died while starting"):
+        host.call()
+    assert host.runtime.calls == ["stop"]
+
+
+def test_what_the_service_manager_doubts_is_a_warning(host, monkeypatch):
+    monkeypatch.setattr(host.runtime, "doubts", lambda _spec: ["it ends with the session"])
+    assert "it ends with the session" in host.call()["warn"]
+    assert "it ends with the session" not in host.call()["warn"]
+
+
+def test_the_user_of_the_engine_must_reach_what_it_needs(host, monkeypatch):
+    asked = []
+
+    def refuse(user, needs):
+        asked.append((user, {need.path for need in needs}))
+        raise AccessError("the user {0} may not read".format(user))
+
+    monkeypatch.setattr(_engine_task, "check_user", lambda user: None)
+    monkeypatch.setattr(_engine_task, "check_access", refuse)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    options = host.params()
+    for check in (True, False):
+        with pytest.raises(AccessError):
+            host.call(check=check, user="vllm")
+    assert [user for user, _paths in asked] == ["vllm", "vllm"]
+    weights = {os.path.join(options["model"], name) for name in os.listdir(options["model"])}
+    assert asked[0][1] == weights | {options["home"], options["model"], options["venv"] + "/bin/vllm"}
+    assert host.runtime.calls == []
