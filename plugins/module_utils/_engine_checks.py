@@ -49,7 +49,7 @@ def model_shape(config: t.Mapping[str, t.Any]) -> ModelShape:
 def _count(config: t.Mapping[str, t.Any], key: str) -> int:
     """Some models give a list, one value a layer; such a model is not judged here."""
     value = config.get(key)
-    return value if type(value) is int else 0
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 def on_capture_grid(max_num_seqs: int) -> bool:

@@ -67,7 +67,7 @@ class Demo:
                 if time.monotonic() > deadline:
                     os.killpg(process.pid, signal.SIGTERM)
         output = "".join(line for _when, line in lines)
-        gaps = [later - earlier for (earlier, _), (later, _) in zip(lines, lines[1:])]
+        gaps = [later - earlier for (earlier, _line), (later, _next) in zip(lines, lines[1:])]
         assert not gaps or max(gaps) < 60, f"a silent minute: {max(gaps):.0f} s"
         assert (process.returncode == 0) is ok, output[-6000:]
         return output

@@ -187,7 +187,7 @@ def test_inventories_set_inputs_that_exist(path):
 def test_production_example_shows_every_input():
     """Each is set, or stands behind a "#" with its default, or with an example where the default is to have none."""
     lines = re.findall(r"^(?:# )?(\w+): *(.*)$", text_of("inventories/production/group_vars/engines.yml"), re.MULTILINE)
-    shown = {name: value for name, value in lines}
+    shown = dict(lines)
     chosen = load("inventories/production/group_vars/engines.yml")
     for role in ROLES:
         for name, default in defaults_of(role).items():

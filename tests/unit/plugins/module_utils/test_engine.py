@@ -236,6 +236,16 @@ def test_one_that_died_between_two_looks_is_not_started_again(world):
     world.fresh().check_launch()
 
 
+def test_each_look_keeps_the_watch(world):
+    world.reach()
+    world.ready_at = 5000.0
+    for _slice in range(8):
+        assert world.fresh().wait_ready(10, 600)["pending"]
+    world.runtime.pid = 0
+    with pytest.raises(EngineFailedError, match="died while starting, after 80 s"):
+        world.fresh().check_launch()
+
+
 @pytest.mark.parametrize("how", ["ready", "stopped", "long ago", "running", "never"])
 def test_no_launch_is_watched(world, how):
     if how != "never":
@@ -255,6 +265,13 @@ def test_one_that_never_spawned_has_died(world):
     world.runtime.starts = False
     world.reach()
     assert failure(world).what.startswith("the engine demo died while starting, after 0 s")
+
+
+def test_one_that_spawned_late_is_watched_from_then(world):
+    world.runtime.starts = False
+    world.reach()
+    world.runtime.pid = 77
+    assert world.fresh().wait_ready(10, 100)["pending"] is False
 
 
 def test_not_ready_in_time(world):

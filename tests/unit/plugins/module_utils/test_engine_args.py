@@ -139,6 +139,7 @@ NEEDED = "See `vllm serve --help=all` for the options"
         ({"max_num_seq": 8}, "vLLM 0.32.0 knows no option --max-num-seq", "Did you mean --max-num-seqs?"),
         ({"wholly_different": 8}, "vLLM 0.32.0 knows no option --wholly-different", NEEDED),
         ({"wholly_different": False}, "vLLM 0.32.0 knows no option --wholly-different", NEEDED),
+        ({"no_enforce_eage": 8}, "vLLM 0.32.0 knows no option --no-enforce-eage", "Did you mean --enforce-eager?"),
         ({"compilation_confi.mode": 1}, "vLLM 0.32.0 knows no option --compilation-confi", "Did you mean --compilation-config?"),
         ({"max_model_len": True}, "the option --max-model-len of vLLM 0.32.0 needs a value", "Give one instead of true"),
         ({"middleware": True}, "the option --middleware of vLLM 0.32.0 needs a value", "Give one instead of true"),

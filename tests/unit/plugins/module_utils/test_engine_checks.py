@@ -167,6 +167,7 @@ def test_too_little_shared_memory_says_how_to_get_more():
         ({"VLLM_CPU_KVCACHE_SPACE": "1"}, GIB),
         ({"VLLM_CPU_KVCACHE_SPACE": "0.5"}, GIB // 2),
         ({"VLLM_CPU_KVCACHE_SPACE": "much"}, 0),
+        ({"VLLM_CPU_KVCACHE_SPACE": "1..5"}, 0),
         ({"VLLM_CPU_KVCACHE_SPACE": "\u00b2"}, 0),
     ],
 )

@@ -77,7 +77,7 @@ def test_completions_without_tokens_do_not_count():
 @pytest.mark.parametrize(
     ("body", "models"),
     [
-        ({"data": [{"id": "a"}, {"no": "id"}, "b"]}, ["a"]),
+        ({"data": [{"id": "a"}, {"no": "id"}, "an id"]}, ["a"]),
         ({"data": "a"}, []),
         ({}, []),
         ([], []),
