@@ -86,6 +86,15 @@ wait_until_it_answers() {
     exit 1
 }
 
+# A daemon that is being stopped does not answer any more, and its pid file refuses the next one.
+wait_for_leaving_daemon() {
+    waited=0
+    while [ -s /var/run/docker.pid ] && kill -0 "$(cat /var/run/docker.pid)" 2>/dev/null && [ "$waited" -lt 30 ]; do
+        sleep 1
+        waited=$((waited + 1))
+    done
+}
+
 ensure() {
     if answers; then
         return
@@ -96,6 +105,7 @@ ensure() {
         refuse 'dockerd is installed but does not answer this user' 'sudo scripts/docker_engine.sh ensure, or add this user to the group "docker" when it runs'
     fi
     if ! answers; then
+        wait_for_leaving_daemon
         start_daemon
         wait_until_it_answers
     fi
