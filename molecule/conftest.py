@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 import time
@@ -67,32 +66,59 @@ def variables():
         return yaml.safe_load(stream)
 
 
+@pytest.fixture(scope="session")
+def places(variables):
+    """The hosts of the scenario by their names, as ones that run engines."""
+    return {name: ServiceHost(name, options) for name, options in variables["molecule"]["hosts"].items()}
+
+
 @pytest.fixture
-def place(host, variables):
+def place(host, places):
     """The host of the test, as one that runs engines."""
-    return ServiceHost(host.backend.host, variables["molecule"]["hosts"][host.backend.host])
+    return places[host.backend.host]
 
 
 def ansible(*words):
-    """Run a command of Ansible with the inventory of the scenario, without colours."""
+    """Run a command of Ansible with the inventory of the scenario."""
     command = [words[0], "--inventory", inventory(), *words[1:]]
-    env = dict(os.environ, ANSIBLE_NOCOLOR="true", ANSIBLE_FORCE_COLOR="false", ANSIBLE_DEPRECATION_WARNINGS="false")
+    # Molecule asks for colours, and for results as wrapped YAML.
+    plain = {"ANSIBLE_NOCOLOR": "true", "ANSIBLE_FORCE_COLOR": "false", "ANSIBLE_CALLBACK_RESULT_FORMAT": "json"}
+    env = dict(os.environ, **plain)
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=env)
 
 
-@pytest.fixture
-def run_module():
-    """Run a module of the collection on a host of the inventory and return its result, be it a failure."""
+@pytest.fixture(scope="session")
+def run_tasks(tmp_path_factory):
+    """Run tasks as one play on hosts of the inventory, a failed one no hindrance to the next; return their results for each host."""
 
-    def run(hostname, module, extra_vars=None, check=False, **options):
-        words = ["--module-name", module, "--args", json.dumps(options), "--extra-vars", json.dumps(extra_vars or {})]
-        done = ansible("ansible", *words, *(["--check"] if check else []), hostname)
-        status = re.search(r"^{0} \| (\w+)!? => ".format(re.escape(hostname)), done.stdout, re.MULTILINE)
-        assert status, done.stdout + done.stderr
-        result = json.JSONDecoder().raw_decode(done.stdout[status.end() :])[0]
-        return dict(result, failed=status.group(1) not in ("SUCCESS", "CHANGED"))
+    folder = tmp_path_factory.mktemp("tasks")
+
+    def run(hosts, tasks, **variables):
+        names = ["result_{0}".format(number) for number in range(len(tasks))]
+        results = "{{ [" + ", ".join(names) + "] | to_json }}"
+        write = {
+            "ansible.builtin.copy": {"content": results, "dest": "{0}/{{{{ inventory_hostname }}}}.json".format(folder)},
+            "delegate_to": "localhost",
+            "vars": {"ansible_shell_executable": "/bin/sh"},
+        }
+        play = {
+            "hosts": hosts,
+            "gather_facts": False,
+            "vars": variables,
+            "tasks": [dict(task, register=name, ignore_errors=True) for name, task in zip(names, tasks)] + [write],
+        }
+        (folder / "play.json").write_text(json.dumps([play]))
+        done = ansible("ansible-playbook", str(folder / "play.json"))
+        assert done.returncode == 0, done.stdout + done.stderr
+        return {name: json.loads((folder / (name + ".json")).read_text()) for name in hosts}
 
     return run
+
+
+@pytest.fixture(scope="session")
+def run_module(run_tasks):
+    """Run one module on one host and return its result, be it a failure."""
+    return lambda hostname, module, **options: run_tasks([hostname], [{module: options}])[hostname][0]
 
 
 @pytest.fixture

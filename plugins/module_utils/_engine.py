@@ -20,7 +20,13 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._errors import Npu
 from ansible_collections.npufleet.ascend.plugins.module_utils._files import read_text, write_text
 from ansible_collections.npufleet.ascend.plugins.module_utils._http import Fetch
 from ansible_collections.npufleet.ascend.plugins.module_utils._readiness import Outcome, Target, wait
-from ansible_collections.npufleet.ascend.plugins.module_utils._service import Runtime, ServiceState, files_current, make_folder
+from ansible_collections.npufleet.ascend.plugins.module_utils._service import (
+    Runtime,
+    ServiceState,
+    empty_temporary,
+    files_current,
+    make_folder,
+)
 
 # Lines of the log that are searched for the first error and the signatures.
 LOG_LINES = 2000
@@ -102,6 +108,7 @@ class Engine:
         self._runtime.enable(self.spec)
 
     def _start(self) -> None:
+        empty_temporary(self.spec)
         mark = self._runtime.log_mark(self.spec)
         started = self._clock.now()
         self._write_record(dict(self._record(), status="starting", started_at=started, log_mark=mark, pid=0, ready_seconds=None))

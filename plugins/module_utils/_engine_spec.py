@@ -29,6 +29,11 @@ HOME_PATTERN = re.compile(r"/[\w./@:+,=-]*\Z")
 LINE_BREAKS = re.compile(r"[\n\r\0]")
 WILDCARD_HOSTS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 
+# The engine's own folder of temporary files, below its working folder.
+TEMPORARY = "tmp"
+# The path of a socket has at most 107 bytes (unix(7)); behind the folder come /tmp/ and a UUID of 36.
+SOCKET_FOLDER_LENGTH = 107 - len("/tmp/") - 36
+
 # What a CPU engine needs besides the arguments. KV cache in GiB; without a limit vLLM takes a share of the memory of the NUMA node.
 # HF_HUB_OFFLINE and the two usage variables: an engine makes no network call of its own (vLLM docs, environment variables).
 ACCELERATOR_ENV: t.Dict[str, t.Dict[str, str]] = {
@@ -119,7 +124,10 @@ def build_spec(params: t.Mapping[str, t.Any]) -> EngineSpec:
 
 def _folders_env(venv: str, folder: str) -> t.Dict[str, str]:
     """Keep every file that vLLM and torch write inside the engine's folder, so that removing the folder removes them."""
+    # vLLM never deletes its sockets there, not even in an orderly end (tried with vLLM 0.32).
+    temporary = {"TMPDIR": folder + "/" + TEMPORARY} if len(folder) <= SOCKET_FOLDER_LENGTH else {}
     return {
+        **temporary,
         "HOME": folder,
         "PATH": venv + "/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "TORCHINDUCTOR_CACHE_DIR": folder + "/cache/torchinductor",

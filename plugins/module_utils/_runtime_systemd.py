@@ -57,6 +57,14 @@ WantedBy={target}
 """
 
 
+# The processes that would delete vLLM's shared memory, hundreds of MiB in /dev/shm, are killed with the engine, in an orderly stop as well
+# (tried with vLLM 0.32). systemd deletes it with the last service of the user; that of root it never touches (systemd.exec, RemoveIPC).
+USER_LINES = """\
+User={0}
+RemoveIPC=true
+"""
+
+
 def unit_name(name: str) -> str:
     """Name of the unit of an engine."""
     return "npufleet-engine-{0}.service".format(name)
@@ -84,7 +92,7 @@ def render_unit(spec: EngineSpec, secret_path: str, user_unit: bool) -> str:
         command=" ".join([quote(spec.argv[0]), *(quote(word).replace("$", "$$") for word in spec.argv[1:])]),
         folder=spec.working_directory,
         environment="".join(line + "\n" for line in lines),
-        user="User={0}\n".format(spec.user) if spec.user and not user_unit else "",
+        user=USER_LINES.format(spec.user) if spec.user and not user_unit else "",
         stop_seconds=spec.stop_seconds,
         output=output,
         target="default.target" if user_unit else "multi-user.target",

@@ -14,7 +14,7 @@ import pwd
 import shutil
 import typing as t
 
-from ansible_collections.npufleet.ascend.plugins.module_utils._engine_spec import EngineSpec
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_spec import TEMPORARY, EngineSpec
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.plugins.module_utils._files import file_mode, make_folders, read_text, write_text
 
@@ -133,6 +133,15 @@ def make_folder(spec: EngineSpec) -> None:
         if os.stat(folder).st_uid != owner:
             _empty(folder)
             os.chown(folder, owner, -1)
+
+
+def empty_temporary(spec: EngineSpec) -> None:
+    """Make the folder of temporary files anew, for the user of the engine. Only while the engine does not run."""
+    folder = os.path.join(spec.working_directory, TEMPORARY)
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    if os.geteuid() == 0:
+        os.chown(folder, os.stat(spec.working_directory).st_uid, -1, follow_symlinks=False)
 
 
 def _empty(folder: str) -> None:

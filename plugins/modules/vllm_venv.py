@@ -160,7 +160,7 @@ def argument_spec() -> dict:
         "python_below": {"type": "int", "default": 15},
         "requirements": {"type": "str", "default": ""},
         "constraints": {"type": "str", "default": ""},
-        "index_url": {"type": "str"},
+        "index_url": {"type": "str", "no_log": True},  # it may hold a password
         "torch_index_url": {"type": "str", "default": "https://download.pytorch.org/whl/cpu"},
         "pip_args": {"type": "list", "elements": "str", "default": []},
         "any_os": {"type": "bool", "default": False},

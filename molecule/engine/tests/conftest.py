@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Engines beside the one that converge made, run by the module itself."""
+"""Engines "probe" beside the ones that converge made, run by the module itself."""
 
 from __future__ import annotations
 
@@ -12,7 +12,17 @@ import typing as t
 import pytest
 
 STANDIN = "/opt/standin"
-PORT = 8100
+OPTIONS = {
+    "name": "probe",
+    "venv": STANDIN,
+    "home": "{{ npufleet_home }}",
+    "model": "{{ model_weights_path }}",
+    "port": 8100,
+    "args": {"max_model_len": 512, "max_num_seqs": 8},
+    "env": {"STANDIN_WORKERS": "1"},
+    "wait_timeout": 60,
+    "stop_timeout": 10,
+}
 
 
 @pytest.fixture
@@ -21,32 +31,33 @@ def key(variables):
     return variables["engines"]["vars"]["vllm_engine_api_key"]
 
 
-@pytest.fixture
-def engine(place, run_module):
-    """Run vllm_engine for an engine "probe" and return the result; that engine is gone after the test."""
+@pytest.fixture(scope="module")
+def engines(places, run_tasks):
+    """Run vllm_engine on hosts, once for each set of changed options; return the results for each host. They are gone after the module."""
 
-    def run(check: bool = False, extra_vars: t.Optional[dict] = None, **changes: t.Any) -> dict:
-        options = {
-            "name": "probe",
-            "venv": STANDIN,
-            "home": place.home,
-            "model": place.home + "/models/tiny-qwen2",
-            "port": PORT,
-            "args": {"max_model_len": 512, "max_num_seqs": 8},
-            "env": {"STANDIN_WORKERS": "1"},
-            "wait_timeout": 60,
-            "stop_timeout": 10,
-        }
-        options.update(changes)
-        return run_module(place.name, "npufleet.ascend.vllm_engine", extra_vars, check, **options)
+    def run(hosts: t.Iterable[str], *steps: dict, **variables: t.Any) -> t.Dict[str, t.List[dict]]:
+        tasks = []
+        for step in steps:
+            changes = dict(step)
+            check = changes.pop("check", False)
+            tasks.append({"npufleet.ascend.vllm_engine": dict(OPTIONS, **changes), "check_mode": check})
+        return run_tasks(list(hosts), tasks, **variables)
 
     yield run
-    run(state="absent")
+    left = [name for name, place in places.items() if place.root.file(place.folder("probe")).exists]
+    if left:
+        run(left, {"state": "absent"})
 
 
 @pytest.fixture
-def fault(place):
+def fault(places):
     """Let the engines that are started from now on in this test fail; see the stand-in engine for what it may be."""
     path = STANDIN + "/fault.json"
-    yield lambda **fault: place.root.check_output("printf %s '{0}' > {1}".format(json.dumps(fault), path))
-    place.root.check_output("rm -f " + path)
+
+    def set_fault(**fault: t.Any) -> None:
+        for place in places.values():
+            place.root.check_output("printf %s '{0}' > {1}".format(json.dumps(fault), path))
+
+    yield set_fault
+    for place in places.values():
+        place.root.check_output("rm -f " + path)

@@ -72,34 +72,3 @@ def test_log(place):
     log = place.log("tiny")
     assert "vLLM API server version 0.32.0" in log
     assert "Application startup complete." in log
-
-
-def test_it_answers_who_has_the_key(place, run_module, key):
-    answered = run_module(place.name, "npufleet.ascend.vllm_info", url="http://127.0.0.1:8000", api_key=key)
-    assert (answered["changed"], answered["engine"]["ready"]) == (False, True)
-    assert answered["engine"]["models"] == ["tiny-qwen2"]
-    assert answered["engine"]["completion"]["text"] == "stand-in"
-    refused = run_module(place.name, "npufleet.ascend.vllm_info", url="http://127.0.0.1:8000", api_key="sk-another")
-    assert (refused["engine"]["ready"], refused["engine"]["phase"]) == (False, "models")
-    assert "401" in refused["engine"]["detail"]
-
-
-def test_kill_takes_the_workers_along_and_the_engine_comes_back(place, wait_for):
-    before = place.processes("tiny")
-    assert len(before) == 3
-    place.host.check_output("kill -KILL {0}".format(place.pid("tiny")))
-    wait_for(lambda: place.unit("tiny", "NRestarts") == "1" and len(place.processes("tiny")) == 3, 30)
-    assert place.alive(before) == []
-    assert not before & place.processes("tiny")
-
-
-def test_restart_by_hand(place, wait_for):
-    before = place.processes("tiny")
-    place.systemctl("restart npufleet-engine-tiny")
-    wait_for(lambda: len(place.processes("tiny")) == 3, 20)
-    assert place.alive(before) == []
-
-
-def test_nothing_failed(place):
-    assert place.systemctl("--failed --no-legend") == ""
-    assert place.root.check_output("systemctl --failed --no-legend") == ""

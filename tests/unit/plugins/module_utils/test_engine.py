@@ -130,8 +130,8 @@ def test_a_folder_that_cannot_be_removed_is_named(world, monkeypatch):
 def test_a_service_without_a_record_is_stopped_too(world):
     world.reach()
     os.unlink(world.record_path)
-    world.reach("stopped")
-    assert world.runtime.calls[-2:] == ["stop", "define"]
+    world.reach("absent")
+    assert world.runtime.calls[-2:] == ["stop", "remove"]
 
 
 def test_what_an_interrupted_removal_left_is_removed(world, tmp_path):
@@ -141,6 +141,18 @@ def test_what_an_interrupted_removal_left_is_removed(world, tmp_path):
     assert world.reach("absent").steps == ("remove",)
     assert not os.path.exists(world.spec.working_directory)
     assert world.reach("absent").steps == ()
+
+
+def test_each_start_begins_with_an_empty_folder_of_temporary_files(world):
+    world.reach()
+    folder = world.spec.working_directory + "/tmp"
+    assert (file_mode(folder), os.listdir(folder)) == (0o700, [])
+    with open(folder + "/socket", "w", encoding="utf-8") as stream:
+        stream.write("x")
+    world.reach("stopped")
+    assert os.listdir(folder) == ["socket"]
+    world.reach()
+    assert os.listdir(folder) == []
 
 
 def test_starting_and_enabling_alone_do_not_touch_the_definition(world):

@@ -184,3 +184,11 @@ def test_only_json_may_hold_a_line_break_as_it_is_written_without_one(text):
             spec(args={"a": text})
     else:
         assert spec(args={"a": text}).argv[-1] == '{"a":"two\\nlines"}'
+
+
+@pytest.mark.parametrize(("length", "has_one"), [(66, True), (67, False)])
+def test_a_folder_too_deep_for_sockets_has_no_temporary_files_of_its_own(length, has_one):
+    home = "/h" + "x" * (length - len("/h/engines/demo"))
+    wanted = spec(home=home)
+    assert len(wanted.working_directory) == length
+    assert ("TMPDIR" in dict(wanted.env)) is has_one

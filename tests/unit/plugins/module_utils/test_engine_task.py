@@ -311,6 +311,32 @@ def test_a_running_engine_is_replaced_only_with_consent(host):
     assert asked["warn"] == ["vllm_engine_replace is not set: without check mode this stops and asks, as demo is running"]
 
 
+@pytest.mark.parametrize("wanted", [CHANGED, {"state": "restarted"}, {"state": "stopped"}, dict(CHANGED, state="stopped", replace=None)])
+def test_no_word_about_consent_where_none_is_needed(host, wanted):
+    host.call()
+    predicted = host.call(check=True, **wanted)
+    assert (predicted["warn"], predicted["engine"]["needs_consent"]) == ([], False)
+
+
+def test_an_engine_that_does_not_run_may_be_changed(host):
+    host.call()
+    host.call(state="stopped")
+    predicted = host.call(check=True, args=CHANGED["args"])
+    assert (predicted["engine"]["action"], predicted["warn"], predicted["engine"]["needs_consent"]) == ("replace", [], False)
+
+
+@pytest.mark.parametrize("kind", ["folder", "text"])
+def test_what_cannot_be_executed_is_no_vllm(host, kind):
+    vllm = host.venv / "bin" / "vllm"
+    if kind == "text":
+        vllm.chmod(0o644)
+    else:
+        vllm.unlink()
+        vllm.mkdir()
+    with pytest.raises(NpufleetError, match="there is no vLLM in the virtual environment"):
+        host.call()
+
+
 def test_a_changed_key_is_reported_and_never_shown(host):
     host.call()
     told_result = host.call(check=True, api_key=KEY + "-2")
@@ -413,6 +439,17 @@ def test_a_launch_that_died_between_two_calls_is_explained_and_not_repeated(host
     with pytest.raises(EngineFailedError, match="died while starting"):
         host.call()
     assert host.runtime.calls == ["stop"]
+
+
+@pytest.mark.parametrize("wanted", [{"state": "restarted"}, {"args": {"max_model_len": 512}}])
+def test_another_attempt_that_was_asked_for_is_made(host, wanted):
+    host.fetch.set("/health", "connection refused")
+    assert host.call()["pending"]
+    host.runtime.pid = 0
+    assert host.call(check=True)["engine"]["action"] == "start"
+    host.fetch.set("/health", 200, "")
+    assert host.call(**wanted)["engine"]["completion"]
+    assert "stop" not in host.runtime.calls
 
 
 def test_what_the_service_manager_doubts_is_a_warning(host, monkeypatch):

@@ -13,6 +13,7 @@ import xmlrpc.client
 
 import pytest
 from ansible_collections.npufleet.ascend.plugins.module_utils._command import CommandResult
+from ansible_collections.npufleet.ascend.plugins.module_utils._files import file_mode
 from ansible_collections.npufleet.ascend.plugins.module_utils._runtime_supervisor import SPAWN_POLLS, SupervisorRuntime
 from ansible_collections.npufleet.ascend.plugins.module_utils._service import MANAGER_SECONDS, RuntimeAdapterError, ServiceState
 from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.engine_fakes import spec
@@ -34,6 +35,7 @@ class Supervisord:
         self.stays = False
         self.spawns = True
         self.argv = []
+        self.read = None
 
     def _defined(self):
         return [os.path.basename(path)[: -len(".conf")] for path in glob.glob(self.folder + "/conf.d/*.conf")]
@@ -46,7 +48,8 @@ class Supervisord:
             if self.refuses_to_start is not None:
                 return CommandResult(list(argv), 2, "", self.refuses_to_start)
             assert not self.alive, "another supervisord holds the socket"
-            assert os.path.exists(argv[-1])
+            with open(argv[-1], encoding="utf-8") as stream:
+                self.read = (stream.read(), self._defined())
             self.alive = True
             self.programs = {name: "new" for name in self._defined()}
             return CommandResult(list(argv), 0, "", "")
@@ -159,7 +162,12 @@ def test_a_bare_host_runs_nothing(host):
 
 
 def test_defining_starts_nothing(host):
-    host.runtime.define(host.spec())
+    mask = os.umask(0)
+    try:
+        host.runtime.define(host.spec())
+    finally:
+        os.umask(mask)
+    assert file_mode(host.path("")) == 0o750
     assert host.runtime.inspect(host.spec()) == ServiceState(defined=True, enabled=True, detail="supervisord does not run")
     assert not host.daemon.alive
 
@@ -226,6 +234,7 @@ def test_changed_settings_of_supervisord_restart_it_without_starting_the_program
         stream.write("; of an earlier version\n")
     host.runtime.define(host.spec(port=9000))
     assert host.daemon.calls[:2] == ["getPID", "shutdown"]
+    assert host.daemon.read == (host.runtime.files(host.spec())[0].text, ["two"])
     assert host.daemon.programs == {"two": "new"}
     assert [item.path for item in host.runtime.files(host.spec(port=9000)) if not os.path.exists(item.path)] == []
     assert host.runtime.inspect(host.spec("two")).detail == "STOPPED as told"

@@ -54,6 +54,7 @@ WorkingDirectory=/srv/home/engines/demo
 {environment}
 EnvironmentFile=/srv/home/engines/demo/secret.env
 User=vllm
+RemoveIPC=true
 Restart=always
 RestartSec=5
 TimeoutStopSec=45
@@ -71,6 +72,7 @@ def test_the_unit_of_the_system():
     environment = "\n".join('Environment="{0}={1}"'.format(name, value) for name, value in wanted.env)
     text = render_unit(wanted, "/srv/home/engines/demo/secret.env", user_unit=False)
     assert text == SYSTEM_UNIT.format(environment=environment)
+    assert "User=" not in render_unit(spec(), "/secret", user_unit=False)
 
 
 def test_the_unit_of_a_user_logs_into_a_file_and_names_no_user():
@@ -79,6 +81,7 @@ def test_the_unit_of_a_user_logs_into_a_file_and_names_no_user():
     assert "StandardOutput={0}\nStandardError={0}\n".format(log) in text
     assert "WantedBy=default.target\n" in text
     assert "User=" not in text
+    assert "RemoveIPC" not in text
     assert "EnvironmentFile" not in text
 
 

@@ -13,6 +13,7 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._service import (
     Runtime,
     ServiceFile,
     delete_files,
+    empty_temporary,
     files_current,
     make_folder,
     tail,
@@ -64,7 +65,7 @@ class Owners:
         self.owners = {}
         self.stat = os.stat
         monkeypatch.setattr(os, "geteuid", lambda: user)
-        monkeypatch.setattr(os, "chown", lambda path, owner, _group: self.owners.update({path: owner}))
+        monkeypatch.setattr(os, "chown", lambda path, owner, _group, **_options: self.owners.update({path: owner}))
         monkeypatch.setattr(os, "stat", self.owned)
         monkeypatch.setattr(pwd, "getpwnam", lambda name: pwd.struct_passwd((name, "x", 991, 991, "", "/", "/bin/false")))
 
@@ -90,6 +91,24 @@ def test_the_folder_belongs_to_the_user_of_the_engine_who_can_get_there(tmp_path
     assert oct(file_mode(wanted.working_directory)) == "0o750"
     assert {oct(file_mode(str(tmp_path / name))) for name in ("home", "home/engines")} == {oct(parent)}
     assert owners == ({} if owner is None else {wanted.working_directory: owner})
+
+
+@pytest.mark.parametrize("user", ["vllm", None])
+def test_temporary_files_belong_to_the_user_of_the_engine(tmp_path, monkeypatch, user):
+    owners = Owners(monkeypatch).owners
+    wanted = spec(home=str(tmp_path), user=user)
+    make_folder(wanted)
+    empty_temporary(wanted)
+    assert owners[wanted.working_directory + "/tmp"] == (991 if user else 0)
+
+
+def test_temporary_files_of_who_is_not_root(tmp_path, monkeypatch):
+    owners = Owners(monkeypatch, 1000).owners
+    wanted = spec(home=str(tmp_path))
+    make_folder(wanted)
+    empty_temporary(wanted)
+    assert owners == {}
+    assert file_mode(wanted.working_directory + "/tmp") == 0o700
 
 
 @pytest.mark.parametrize(("before", "after", "owner"), [(None, "vllm", 991), ("vllm", None, 0)])

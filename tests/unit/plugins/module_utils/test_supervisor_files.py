@@ -102,7 +102,7 @@ def test_quoting_of_the_environment(value, quoted):
     assert quote_env("A", value) == quoted
 
 
-@pytest.mark.parametrize("value", ["both ' and \"", '"quoted"', "ends with '", '"', "a ;b", "a #b", "a\t#b", "%(here)s"])
+@pytest.mark.parametrize("value", ["both ' and \" within", '"quoted"', "ends with '", '"', "a ;b", "a #b", "a\t#b", "%(here)s"])
 @pytest.mark.parametrize(("name", "where"), [("A", "env.A"), ("VLLM_API_KEY", "api_key")])
 def test_what_supervisor_cannot_read_is_refused_without_repeating_it(name, where, value):
     with pytest.raises(RuntimeAdapterError) as caught:

@@ -79,7 +79,12 @@ def test_a_failed_build_is_one_message(path, monkeypatch):
 def test_the_documentation_and_the_argument_spec_agree():
     documented = yaml.safe_load(vllm_venv.DOCUMENTATION)["options"]
     keys = ("type", "default", "choices", "required", "elements")
-    assert {name: {key: option[key] for key in keys if key in option} for name, option in documented.items()} == vllm_venv.argument_spec()
+    spec = {name: {key: option[key] for key in option if key != "no_log"} for name, option in vllm_venv.argument_spec().items()}
+    assert {name: {key: option[key] for key in keys if key in option} for name, option in documented.items()} == spec
+
+
+def test_an_index_url_may_hold_a_password_and_is_not_logged():
+    assert vllm_venv.argument_spec()["index_url"]["no_log"] is True
 
 
 def test_the_documentation_names_the_pythons_in_their_order():
