@@ -31,7 +31,9 @@ def test_engine_cannot_read_what_is_root_s(place):
 
 
 def test_model_is_readable_for_it(place):
-    place.root.check_output("setpriv --reuid={0} --regid={0} --clear-groups cat {1}/models/tiny-deepseek/config.json".format(USER, place.home))
+    place.root.check_output(
+        "setpriv --reuid={0} --regid={0} --clear-groups cat {1}/models/tiny-deepseek/config.json".format(USER, place.home)
+    )
 
 
 def test_it_answers(run_module, place):
