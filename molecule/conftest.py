@@ -143,6 +143,6 @@ def wait_for():
             if found or time.monotonic() > deadline:
                 assert found, "{0} s were not enough".format(seconds)
                 return found
-            time.sleep(0.2)
+            time.sleep(0.5)
 
     return wait

@@ -47,11 +47,11 @@ def first_refused(user: str, needs: t.Sequence[Need]) -> t.Optional[Need]:
     """Return the first need that the user cannot have, or None. A child process becomes the user and asks."""
     reader, writer = os.pipe()
     child = os.fork()
-    if child == 0:
+    if child == 0:  # pragma: no cover - what a child does is not measured
         answer = b"?"
         try:
             _become(user)
-            answer = str(next((place for place, need in enumerate(needs) if not os.access(need.path, need.mode)), -1)).encode()
+            answer = str(_refused(needs)).encode()
         finally:
             # Never back into the module, whatever happened.
             os.write(writer, answer)
@@ -63,6 +63,11 @@ def first_refused(user: str, needs: t.Sequence[Need]) -> t.Optional[Need]:
     if text == b"?":
         raise AccessError("cannot become the user {0} to look".format(user), where="vllm_engine_user", remedy="Run the task as root")
     return needs[int(text)] if int(text) >= 0 else None
+
+
+def _refused(needs: t.Sequence[Need]) -> int:
+    """Number of the first need that this process cannot have, or -1."""
+    return next((place for place, need in enumerate(needs) if not os.access(need.path, need.mode)), -1)
 
 
 def _become(user: str) -> None:

@@ -33,10 +33,13 @@ def key(variables):
 
 @pytest.fixture(scope="module")
 def engines(places, run_tasks):
-    """Run vllm_engine on hosts, once for each set of changed options; return the results for each host. They are gone after the module."""
+    """Run vllm_engine on hosts, once for each set of changed options, after the tasks of ``before``; return all results for each host.
 
-    def run(hosts: t.Iterable[str], *steps: dict, **variables: t.Any) -> t.Dict[str, t.List[dict]]:
-        tasks = []
+    The engines are gone after the module.
+    """
+
+    def run(hosts: t.Iterable[str], *steps: dict, before: t.Sequence[dict] = (), **variables: t.Any) -> t.Dict[str, t.List[dict]]:
+        tasks = list(before)
         for step in steps:
             changes = dict(step)
             check = changes.pop("check", False)

@@ -114,7 +114,7 @@ def test_engine_that_dies_fails_the_task_at_once_and_is_not_started_again(places
 
 def test_engine_that_dies_between_two_looks_is_not_taken_for_a_stopped_one(places, engines, fault):
     # The module looks for a second at a time, and is on its way for about as long between.
-    fault(mode="die", after=4, log=LIBNUMA)
+    fault(mode="die", after=3, log=LIBNUMA)
     for result in engines(places, {"wait_slice": 1}).values():
         assert result[0]["failed"]
         assert "died while starting, after" in result[0]["msg"]

@@ -26,11 +26,11 @@ def strict(host):
     host.check_output("rm -rf /srv/npufleet")
 
 
-def test_engine_of_another_user_on_a_host_with_a_strict_umask(place, engines, run_module, strict):
-    built = run_module(place.name, "npufleet.ascend.model_weights", path=HOME + "/models/tiny", source="tiny", architecture="qwen2")
-    assert not built["failed"]
-    options = {"home": HOME, "model": HOME + "/models/tiny", "user": USER, "api_key": "sk-molecule"}
-    made = engines([place.name], options, **strict)[place.name][0]
+def test_engine_of_another_user_on_a_host_with_a_strict_umask(place, engines, strict):
+    weights = {"path": HOME + "/models/tiny", "source": "tiny", "architecture": "qwen2"}
+    options = {"home": HOME, "model": weights["path"], "user": USER, "api_key": "sk-molecule"}
+    built, made = engines([place.name], options, before=[{"npufleet.ascend.model_weights": weights}], **strict)[place.name]
+    assert not built["failed"], built["msg"]
     assert not made["failed"], made["msg"]
     assert made["engine"]["completion"]["text"] == "stand-in"
     users = place.root.check_output("ps -o user= -p " + ",".join(map(str, place.processes("probe")))).split()

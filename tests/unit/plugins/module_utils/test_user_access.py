@@ -68,3 +68,18 @@ def test_who_cannot_become_that_user_says_so(monkeypatch):
     monkeypatch.setattr(_user_access, "_become", refuse)
     with pytest.raises(AccessError, match="cannot become the user vllm to look"):
         check_access("vllm", [Need("/", os.X_OK)])
+
+
+def test_becoming_another_user_leaves_nothing_of_the_groups_of_root(monkeypatch):
+    done = []
+    monkeypatch.setattr(pwd, "getpwnam", lambda name: pwd.struct_passwd((name, "x", 991, 992, "", "/", "/bin/false")))
+    for name in ("initgroups", "setgid", "setuid"):
+        monkeypatch.setattr(os, name, lambda *args, name=name: done.append((name, *args)))
+    _user_access._become("vllm")
+    assert done == [("initgroups", "vllm", 992), ("setgid", 992), ("setuid", 991)]
+
+
+@pytest.mark.parametrize(("existing", "missing", "number"), [(2, 0, -1), (2, 1, 2), (0, 1, 0), (0, 0, -1)])
+def test_the_number_of_the_first_need_that_is_refused(tmp_path, existing, missing, number):
+    needs = [Need(str(tmp_path), os.R_OK)] * existing + [Need(str(tmp_path / "none"), os.R_OK)] * missing
+    assert _user_access._refused(needs) == number
