@@ -181,7 +181,7 @@ class SupervisorRuntime(Runtime):
         self._ask("removeProcessGroup", spec.name, harmless=("BAD_NAME",))
 
     def _stop(self, spec: EngineSpec) -> None:
-        """Wait for the end, which may take as long as running requests get."""
+        """Wait for the end, which may take as long as the engine's stop limit."""
         self._ask("stopProcess", spec.name, True, harmless=("NOT_RUNNING", "BAD_NAME"), timeout=MANAGER_SECONDS + spec.stop_seconds)
 
     def _ask(self, method: str, *args: t.Any, harmless: t.Sequence[str] = (), timeout: float = MANAGER_SECONDS) -> t.Any:

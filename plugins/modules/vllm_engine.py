@@ -109,7 +109,9 @@ options:
     type: int
     default: 15
   stop_timeout:
-    description: Seconds that running requests get when the engine is stopped.
+    description:
+      - Seconds that a stop may take before the engine is killed.
+      - vLLM 0.32 ends running requests at once, unless O(args) has V(shutdown_timeout) (read in its source, not measured).
     type: int
     default: 60
 seealso:
