@@ -29,6 +29,8 @@ OWNED_OPTIONS = {
     "config": "args",
     "uds": "host",
 }
+# The engine would speak TLS, and the readiness check asks over plain HTTP.
+TLS_OPTIONS = frozenset({"ssl-keyfile", "ssl-certfile", "ssl-ca-certs", "ssl-cert-reqs", "ssl-ciphers", "enable-ssl-refresh"})
 
 
 class ArgumentError(NpufleetError):
@@ -115,6 +117,12 @@ def check_owned(args: t.Mapping[str, ArgValue]) -> None:
                 "the option --{0} is set by the engine itself".format(name),
                 where="args.{0}".format(key),
                 remedy="Remove it there and use {0}".format(OWNED_OPTIONS[name]),
+            )
+        if name in TLS_OPTIONS:
+            raise ArgumentError(
+                "the option --{0} makes the engine speak TLS, and its readiness is asked over plain HTTP".format(name),
+                where="args.{0}".format(key),
+                remedy="Leave it out, and put a proxy that speaks TLS in front of the engine",
             )
         if name in seen:
             raise ArgumentError(

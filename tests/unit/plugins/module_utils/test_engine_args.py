@@ -100,6 +100,13 @@ def test_options_with_a_setting_of_their_own_are_refused(name):
     )
 
 
+@pytest.mark.parametrize("key", ["ssl_certfile", "--ssl-keyfile", "enable_ssl_refresh"])
+def test_tls_is_refused_because_readiness_asks_over_http(key):
+    with pytest.raises(ArgumentError, match="put a proxy that speaks TLS in front") as caught:
+        check_owned({key: "x"})
+    assert caught.value.where == "args." + key
+
+
 def test_an_option_in_two_spellings_is_refused():
     check_owned({"max_num_seqs": 8, "max_model_len": 8})
     with pytest.raises(ArgumentError) as caught:
