@@ -54,9 +54,10 @@ lint() {
   yamllint --strict .
   ruff check .
   ruff format --check .
-  MYPYPATH=collections mypy "$collection/plugins/module_utils" "$collection/plugins/plugin_utils" "$collection/plugins/action"
+  MYPYPATH=collections mypy "$collection/plugins/module_utils" "$collection/plugins/plugin_utils" "$collection/plugins/action" "$collection/plugins/filter"
   python scripts/generate_role_tables.py --check
   python scripts/generate_signatures_doc.py --check
+  python scripts/generate_compatibility_doc.py --check
   antsibull-changelog lint
   antsibull-docs lint-collection-docs --plugin-docs .
   if command -v shellcheck >/dev/null 2>&1; then

@@ -50,7 +50,7 @@ def anchors_of(name):
 
 
 def modules_roles_and_playbooks():
-    names = {path.stem for path in (ROOT / "plugins" / "modules").glob("*.py")}
+    names = {path.stem for folder in ("modules", "filter") for path in (ROOT / "plugins" / folder).glob("*.py")}
     return names | {path.name for path in (ROOT / "roles").iterdir()} | {path.stem for path in (ROOT / "playbooks").glob("*.yml")}
 
 
