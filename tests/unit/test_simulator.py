@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import shutil
+import struct
 import subprocess
 import sys
 
@@ -85,6 +87,7 @@ def script(name):
 
 make_state = script("make_state")
 host_tree = script("host_tree")
+boot = script("boot")
 
 
 class Simulator:
@@ -435,3 +438,197 @@ def test_broken_simulator_is_not_taken_for_a_fault(simulator, text):
 def test_unwritable_call_log_is_loud(simulator):
     simulator.product("atlas-800i-a2", "--call-log", os.path.join(simulator.folder, "missing", "calls"))
     assert simulator.ask("info").rc == 70
+
+
+# Boots
+
+
+class Server:
+    """A simulated server below a folder: its state, its disk and its /dev. Only root can make device nodes, so files pose as them."""
+
+    def __init__(self, simulator, monkeypatch):
+        self.simulator, self.dev = simulator, os.path.join(simulator.folder, "dev")
+        monkeypatch.setattr(os, "mknod", lambda path, mode, number: open(path, "w", encoding="utf-8").close())
+
+    def install(self, version):
+        self.simulator.build("driver")
+        with open(os.path.join(self.simulator.folder, "usr/local/Ascend/driver/version.info"), "w", encoding="utf-8") as stream:
+            stream.write("Version={0}\n".format(version))
+
+    def boot(self):
+        words = ["--state", self.simulator.path, "--root", self.simulator.folder, "--no-mounts"]
+        assert boot.main(words) == 0
+        return self.simulator.state()
+
+    def nodes(self):
+        return sorted(os.listdir(self.dev))
+
+    def change(self, **keys):
+        state = dict(self.simulator.state(), **keys)
+        with open(self.simulator.path, "w", encoding="utf-8") as stream:
+            json.dump(state, stream)
+
+
+@pytest.fixture
+def server(simulator, monkeypatch):
+    simulator.product("atlas-800i-a2", "--no-driver")
+    return Server(simulator, monkeypatch)
+
+
+COMMON = ["davinci_manager", "devmm_svm", "hisi_hdc"]
+
+
+def test_server_without_a_driver(simulator, server):
+    server.boot()
+    assert server.nodes() == []
+    for words in (["info"], ["info", "-m"], ["-v"]):
+        result = simulator.ask(*words)
+        assert result.rc == 187
+        assert classify(result.stdout, result.stderr, result.rc).reason == "dcmi_init_failed"
+
+
+@pytest.mark.parametrize(("version", "line"), [("25.5.1", "(ret=4)"), ("23.0.5", "g_conLogLevel=3")])
+def test_words_of_npu_smi_without_a_driver(simulator, version, line):
+    simulator.product("atlas-800i-a2", "--no-driver", "--version", version)
+    assert line in simulator.ask("info").stdout
+
+
+def test_boot_makes_the_driver_on_disk_the_running_one(simulator, server):
+    server.install("26.0.rc1")
+    server.change(firmware_flashed="8.0.0.1.220")
+    state = server.boot()
+    assert (state["driver_version"], state["tool_version"], state["firmware_version"]) == ("26.0.rc1", "26.0.rc1", "8.0.0.1.220")
+    assert server.nodes() == ["davinci{0}".format(number) for number in range(8)] + COMMON
+    assert parse_info(simulator.ask("info").stdout).driver_version == "26.0.rc1"
+
+
+@pytest.mark.parametrize(
+    "missing", ["usr/local/Ascend/driver/version.info", "usr/local/Ascend/driver/tools/upgrade-tool", "etc/ascend_install.info"]
+)
+def test_boot_with_a_driver_that_is_not_whole(simulator, server, missing):
+    server.install("26.0.rc1")
+    os.unlink(os.path.join(simulator.folder, missing))
+    assert server.boot()["loaded"] is False
+    assert server.nodes() == []
+
+
+def test_boot_after_an_uninstallation(simulator, server):
+    server.install("25.5.0")
+    server.boot()
+    simulator.build("no-driver", "--dev", server.dev)
+    assert server.boot()["loaded"] is False
+    assert server.nodes() == []
+    assert simulator.ask("info").rc == 187
+
+
+def test_boot_that_loses_an_npu_and_one_that_finds_it_again(simulator, server):
+    server.install("25.5.0")
+    simulator.make("--boot-missing", "3")
+    server.boot()
+    simulator.build("sysfs")
+    assert len(scan_pci(os.path.join(simulator.folder, "sys"))) == 7
+    assert "davinci3" not in server.nodes() and len(server.nodes()) == 7 + len(COMMON)
+    assert [row["npu_id"] for row in parse_info(simulator.ask("info").stdout).chips] == [0, 1, 2, 4, 5, 6, 7]
+    assert simulator.ask("info", "-t", "health", "-i", "3").rc != 0
+    simulator.make("--boot-well")
+    server.boot()
+    assert len(parse_info(simulator.ask("info").stdout).chips) == 8
+
+
+def test_boot_that_does_not_start_the_driver(simulator, server):
+    server.install("25.5.0")
+    simulator.make("--boot-not-up")
+    server.boot()
+    assert server.nodes() == COMMON
+    assert simulator.ask("info").rc == 187
+
+
+def test_boot_fault_of_an_npu_that_is_not_there(simulator, capsys):
+    simulator.product("atlas-800i-a2")
+    assert make_state.main(["--state", simulator.path, "--boot-missing", "9"]) == 2
+    assert "no NPU 9" in capsys.readouterr().err
+
+
+def test_device_share_is_kept_while_an_npu_is_missing(simulator, server):
+    server.install("25.5.0")
+    simulator.make("--boot-missing", "3")
+    server.boot()
+    simulator.ask("set", "-t", "device-share", "-i", "0", "-c", "0", "-d", "1", stdin="Y\n")
+    assert len(simulator.state()["chips"]) == 8
+
+
+def test_boot_keeps_the_old_id_until_it_is_over(simulator, tmp_path, monkeypatch):
+    simulator.product("atlas-800i-a2", "--no-driver")
+    store, mounts = tmp_path / "boot_id", []
+    monkeypatch.setattr(boot, "is_mounted", lambda target: target in [each[1] for each in mounts])
+    monkeypatch.setattr(boot, "bind", lambda source, target: mounts.append((source, target)))
+    monkeypatch.setattr(boot.mount_boot_id, "__defaults__", (str(tmp_path),))
+    monkeypatch.setattr(boot.change_boot_id, "__defaults__", (str(tmp_path),))
+    monkeypatch.setattr(boot.mount_pci, "__defaults__", (str(tmp_path),))
+    words = ["--state", simulator.path, "--root", simulator.folder]
+    assert boot.main(words) == 0
+    assert mounts == [(str(store), boot.BOOT_ID), (str(tmp_path / "pci-devices"), boot.PCI)]
+    first, inode = store.read_text(), store.stat().st_ino
+    assert len(first) == 37
+    assert boot.main(words) == 0
+    assert (store.read_text(), mounts.count((str(store), boot.BOOT_ID))) == (first, 1)
+    assert boot.main([*words, "--finish"]) == 0
+    assert store.read_text() != first and len(store.read_text()) == 37
+    assert store.stat().st_ino == inode
+
+
+def test_mount_that_fails(tmp_path):
+    with pytest.raises(boot.SimulatorError, match="cannot mount"):
+        boot.bind(str(tmp_path), str(tmp_path / "missing"))
+
+
+def test_boot_without_a_state(tmp_path, capsys):
+    assert boot.main(["--state", str(tmp_path / "none"), "--root", str(tmp_path), "--no-mounts"]) == 1
+    assert "state file" in capsys.readouterr().err
+
+
+def test_pci_folders_for_a_mount(simulator):
+    simulator.product("atlas-800i-a2")
+    assert simulator.build("pci") == 0
+    folder = os.path.join(simulator.folder, "pci-devices")
+    names = os.listdir(folder)
+    assert len(names) == 9 and not any(os.path.islink(os.path.join(folder, name)) for name in names)
+    with open(os.path.join(folder, "0000:c1:00.0", "config"), "rb") as stream:
+        config = stream.read()
+    assert struct.unpack_from("<HH", config) == (0x19E5, 0xD802)
+    assert config[9:12] == bytes([0, 0, 0x12])
+    assert struct.unpack_from("<HH", config, 0x2C) == (0x19E5, 0x3002)
+    shutil.rmtree(os.path.join(simulator.folder, "sys"), ignore_errors=True)
+    os.makedirs(os.path.join(simulator.folder, "sys", "bus", "pci"))
+    os.rename(folder, os.path.join(simulator.folder, "sys", "bus", "pci", "devices"))
+    assert len(scan_pci(os.path.join(simulator.folder, "sys"))) == 8
+
+
+@pytest.mark.parametrize(
+    ("words", "line", "count"),
+    [
+        (["--system_version"], '\t{"device_id":7, "version":25.5.1}', 8),
+        (["--boot_status"], '\t{"device_id":7, boot status:16}', 8),
+        (["--hw_base_version"], '\t{"device_id":7, "version":7.8.0.6.201}', 8),
+        (["--component", "-1", "--version"], '\t{"device_id":7, "component":tee, "version":7.8.0.6.201}', 40),
+    ],
+)
+def test_upgrade_tool(simulator, words, line, count):
+    simulator.product("atlas-800i-a2")
+    tool = os.path.join(SIMULATOR, "upgrade_tool")
+    result = run([sys.executable, tool, "--device_index", "-1", *words], LIMIT, simulator.env)
+    lines = result.stdout.splitlines()
+    assert (result.rc, lines[0], lines[-1]) == (0, "{", "}")
+    assert line in lines and sum(1 for each in lines if "device_id" in each) == count
+    simulator.make("--no-driver")
+    assert run([sys.executable, tool, "--device_index", "-1", *words], LIMIT, simulator.env).rc == 1
+
+
+@pytest.mark.parametrize("words", [["--device_index", "-1", "--what"], ["--help"]])
+def test_upgrade_tool_does_not_know_everything(simulator, words):
+    simulator.product("atlas-800i-a2", "--firmware", "7.1.0.3.220")
+    assert run([sys.executable, os.path.join(SIMULATOR, "upgrade_tool"), *words], LIMIT, simulator.env).rc == 1
+
+
+def test_upgrade_tool_of_a_broken_simulator(simulator):
+    assert run([sys.executable, os.path.join(SIMULATOR, "upgrade_tool")], LIMIT, simulator.env).rc == 70

@@ -7,6 +7,7 @@
 host_tree.py sysfs --root /opt/npu-simulator      ROOT/sys with the PCI functions and NUMA nodes
 host_tree.py devices --dev /dev                   /dev/davinciN and the common nodes; root and CAP_MKNOD
 host_tree.py driver --root /                      version.info of driver and firmware, /etc/ascend_install.info
+host_tree.py pci --root DIR                       DIR/pci-devices: the functions as folders, for a mount over /sys/bus/pci/devices
 host_tree.py no-driver --root / --dev /dev        a bare machine again: no driver files, no device nodes
 """
 
@@ -17,12 +18,13 @@ import grp
 import os
 import shutil
 import stat
+import struct
 import sys
 import typing as t
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 
-from npu_simulator.state import SimulatorError, State, load, state_path
+from npu_simulator.state import SimulatorError, State, load, present, state_path
 
 # The driver takes free (dynamic) numbers; the kernel hands them out downwards from 254, so 236 and 237 are plausible on a server. Assumed.
 DAVINCI_MAJOR = 236
@@ -54,7 +56,7 @@ def write(path: str, text: str, mode: int = 0o644) -> None:
 def pci_functions(state: State) -> t.List[t.Dict[str, str]]:
     """Return the attributes of each NPU function as sysfs shows them: lower case, one function for the chips that share a bus id."""
     board, functions = state["board"], {}
-    for chip in state["chips"]:
+    for chip in present(state)["chips"]:
         if chip["bus"] is None or board["pci_device"] == "NA":
             continue
         functions[chip["bus"].lower()] = {
@@ -70,6 +72,32 @@ def pci_functions(state: State) -> t.List[t.Dict[str, str]]:
     return list(functions.values())
 
 
+def write_function(function: t.Dict[str, str], folder: str) -> None:
+    """Write the files of one function: those for programs that read attributes, and those that lspci insists on."""
+    for name, value in function.items():
+        if name != "bus":
+            write(os.path.join(folder, name), value + "\n")
+    write(os.path.join(folder, "irq"), "0\n")
+    write(os.path.join(folder, "resource"), "0x0000000000000000 0x0000000000000000 0x0000000000000000\n" * 7)
+    with open(os.path.join(folder, "config"), "wb") as stream:
+        stream.write(config_space(function))
+
+
+def config_space(function: t.Dict[str, str]) -> bytes:
+    """Return the header of the configuration space (PCI Local Bus Specification 3.0, 6.1): ids, class and subsystem, all else 0."""
+    ids = struct.pack("<HHHHI", int(function["vendor"], 16), int(function["device"], 16), 0, 0, int(function["class"], 16) << 8)
+    subsystem = struct.pack("<HH", int(function["subsystem_vendor"], 16), int(function["subsystem_device"], 16))
+    return (ids.ljust(0x2C, b"\0") + subsystem).ljust(256, b"\0")
+
+
+def build_pci(state: State, root: str) -> None:
+    """Write ROOT/pci-devices. Folders, not links, because a mount takes only this one level of sysfs."""
+    folder = os.path.join(root, "pci-devices")
+    shutil.rmtree(folder, ignore_errors=True)
+    for function in [*pci_functions(state), NETWORK_CARD]:
+        write_function(function, os.path.join(folder, function["bus"]))
+
+
 def build_sysfs(state: State, root: str) -> None:
     """Write ROOT/sys: devices below their host bridge, the links of bus/pci/devices, NUMA nodes and CPUs."""
     sys_root = os.path.join(root, "sys")
@@ -79,9 +107,7 @@ def build_sysfs(state: State, root: str) -> None:
     for function in [*pci_functions(state), NETWORK_CARD]:
         bridge = "pci{0}0".format(function["bus"][:6])
         folder = os.path.join(sys_root, "devices", bridge, function["bus"])
-        for name, value in function.items():
-            if name != "bus":
-                write(os.path.join(folder, name), value + "\n")
+        write_function(function, folder)
         os.symlink(os.path.relpath(folder, links), os.path.join(links, function["bus"]))
     _build_nodes(sys_root, state["board"]["numa_nodes"], state["board"]["cpus_per_node"])
 
@@ -99,8 +125,24 @@ def build_devices(state: State, dev: str) -> None:
 
     :raises SimulatorError: when the node cannot be made
     """
-    numbers = [("davinci{0}".format(chip["phy"]), os.makedev(DAVINCI_MAJOR, chip["phy"])) for chip in state["chips"]]
-    numbers += [(name, os.makedev(COMMON_MAJOR, minor)) for minor, name in enumerate(COMMON_NODES)]
+    numbers = [("davinci{0}".format(chip["phy"]), os.makedev(DAVINCI_MAJOR, chip["phy"])) for chip in present(state)["chips"]]
+    make_nodes(numbers + _common_nodes(), dev)
+
+
+def build_common_devices(dev: str) -> None:
+    """Make the common nodes alone: a driver whose devices did not start (assumed)."""
+    make_nodes(_common_nodes(), dev)
+
+
+def _common_nodes() -> t.List[t.Tuple[str, int]]:
+    return [(name, os.makedev(COMMON_MAJOR, minor)) for minor, name in enumerate(COMMON_NODES)]
+
+
+def make_nodes(numbers: t.Sequence[t.Tuple[str, int]], dev: str) -> None:
+    """Replace all nodes of a driver by these.
+
+    :raises SimulatorError: when one cannot be made
+    """
     remove_devices(dev)
     for name, number in numbers:
         path = os.path.join(dev, name)
@@ -165,7 +207,7 @@ def remove_driver(state: State, root: str) -> None:
 def main(argv: t.Sequence[str]) -> int:
     """Build the parts named on the command line; 1 when one cannot be built."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", nargs="+", choices=["sysfs", "devices", "driver", "no-driver"])
+    parser.add_argument("part", nargs="+", choices=["sysfs", "pci", "devices", "driver", "no-driver"])
     parser.add_argument("--state", default=state_path(), help="state file (default: %(default)s)")
     parser.add_argument("--root", default="/opt/npu-simulator", help="where sys/, usr/ and etc/ begin (default: %(default)s)")
     parser.add_argument("--dev", default="/dev", help="folder of the device nodes (default: %(default)s)")
@@ -174,6 +216,8 @@ def main(argv: t.Sequence[str]) -> int:
         state = load(options.state)
         if "sysfs" in options.part:
             build_sysfs(state, options.root)
+        if "pci" in options.part:
+            build_pci(state, options.root)
         if "devices" in options.part:
             build_devices(state, options.dev)
         if "driver" in options.part:

@@ -13,6 +13,9 @@ make_state.py --set 3.0.health=Alarm --set 3.0.util=97         one chip, by NPU 
 make_state.py --dead 5.0 --drop 7                              a chip whose getters fail, a card that fell off the bus
 make_state.py --process 0.0.10031=worker_tp0:23500             a process by NPU, chip and host PID: name and memory in MB
 make_state.py --fault none                                     back to health
+make_state.py --no-driver                                      a server before its driver: npu-smi, if there is one, answers -8005
+make_state.py --boot-missing 3 --boot-not-up                   after the next boot NPU 3 is gone from the bus, and the driver does not start
+make_state.py --boot-well                                      the next boot is a good one again
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 
 from npu_simulator.faults import MODES
 from npu_simulator.products import PRODUCTS, kill_chip, make_state
-from npu_simulator.state import SimulatorError, State, find_chip, load, save, state_path
+from npu_simulator.state import SimulatorError, State, find_chip, load, npu_ids, save, state_path
 from npu_simulator.table import LAYOUTS
 
 
@@ -39,6 +42,7 @@ def arguments() -> argparse.ArgumentParser:
     add("--product", choices=sorted(PRODUCTS), help="begin with this host; without it the present state is changed")
     add("--layout", choices=sorted(LAYOUTS))
     add("--version", help="version of npu-smi and driver")
+    add("--firmware", help="version of the firmware in the devices")
     add("--chip", help="another chip of the A2 family, for example 910B3")
     add("--npus", help="NPU ids, separated by commas")
     add("--call-log", help="file to which each call is appended")
@@ -52,6 +56,10 @@ def arguments() -> argparse.ArgumentParser:
     add("--no-process-table", action="store_true", help="as old drivers print: unknown, not none")
     add("--preamble", action="append", default=[], help="a line before every answer")
     add("--trailing", action="append", default=[], help="a line after the table")
+    add("--no-driver", action="store_true", help="no driver runs")
+    add("--boot-missing", action="append", default=[], type=int, metavar="NPU", help="boots lose this NPU from now on")
+    add("--boot-not-up", action="store_true", help="from now on boots do not start the driver")
+    add("--boot-well", action="store_true", help="boots have no fault any more")
     return parser
 
 
@@ -68,11 +76,14 @@ def build(options: argparse.Namespace) -> State:
         for key in ("layout", "chip", "npus", "version"):
             if getattr(options, key):
                 raise SimulatorError("--{0} needs --product".format(key))
+    if options.firmware:
+        state["firmware_version"] = options.firmware
     if options.call_log:
         state["call_log"] = options.call_log
     _apply_faults(state, options)
     _apply_chips(state, options)
     _apply_processes(state, options)
+    _apply_boot(state, options)
     state["preamble"] = state["preamble"] + options.preamble
     state["trailing"] = state["trailing"] + options.trailing
     return state
@@ -111,6 +122,20 @@ def _apply_processes(state: State, options: argparse.Namespace) -> None:
         state["processes"] = (state["processes"] or []) + [{"npu": npu, "chip": chip, "pid": pid, "name": name, "memory": int(memory)}]
     if options.no_process_table:
         state["processes"] = None
+
+
+def _apply_boot(state: State, options: argparse.Namespace) -> None:
+    if options.no_driver:
+        state["loaded"] = False
+    if options.boot_well:
+        state.pop("boot_faults", None)
+    if options.boot_missing or options.boot_not_up:
+        faults = state.setdefault("boot_faults", {"missing": [], "not_up": False})
+        unknown = [npu for npu in options.boot_missing if npu not in npu_ids(state)]
+        if unknown:
+            raise SimulatorError("the state has no NPU {0}".format(unknown[0]))
+        faults["missing"] = sorted(set(faults["missing"] + options.boot_missing))
+        faults["not_up"] = faults["not_up"] or options.boot_not_up
 
 
 def _assignment(text: str) -> t.Tuple[str, t.Any]:

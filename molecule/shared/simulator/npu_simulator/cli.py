@@ -15,9 +15,31 @@ import typing as t
 
 from npu_simulator import identity, table, topology
 from npu_simulator.answers import pair
-from npu_simulator.faults import CODE_ABORTED, CODE_PARAMETER, CODE_UNKNOWN_COMMAND, FAULTS, HELP, Answer, applies, sleep_forever
+from npu_simulator.faults import (
+    CODE_ABORTED,
+    CODE_PARAMETER,
+    CODE_UNKNOWN_COMMAND,
+    FAULTS,
+    HELP,
+    Answer,
+    applies,
+    no_driver,
+    sleep_forever,
+)
 from npu_simulator.queries import QUERIES
-from npu_simulator.state import DEFAULT_CALL_LOG, SimulatorError, State, chips_of, find_chip, load, npu_ids, save, state_path
+from npu_simulator.state import (
+    DEFAULT_CALL_LOG,
+    SimulatorError,
+    State,
+    chips_of,
+    find_chip,
+    is_loaded,
+    load,
+    npu_ids,
+    present,
+    save,
+    state_path,
+)
 
 # sysexits.h EX_SOFTWARE: none of npu-smi's own codes, so that a broken simulator is never taken for a fault of the tool.
 CODE_SIMULATOR = 70
@@ -67,7 +89,7 @@ def _answer(state: State, path: str, argv: t.List[str], call_number: int) -> Ans
         is_faulty = False
     if is_faulty and options["mode"] not in FAULTS:
         raise SimulatorError("unknown fault {0}".format(options["mode"]))
-    normal = _dispatch(state, path, argv)
+    normal = _dispatch(state, path, argv) if is_loaded(state) else no_driver(state)
     normal = normal._replace(stdout=[*state.get("preamble", []), *normal.stdout])
     return FAULTS[options["mode"]](options, normal) if is_faulty else normal
 
@@ -81,7 +103,7 @@ def _dispatch(state: State, path: str, argv: t.List[str]) -> Answer:
         return _set(state, path, argv[1:])
     if argv[0] != "info":
         return _unknown()
-    rest = argv[1:]
+    state, rest = present(state), argv[1:]
     if not rest:
         return _table(state)
     if rest in (["-l"], ["-m"]):

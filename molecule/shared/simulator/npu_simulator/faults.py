@@ -128,6 +128,12 @@ FAULTS: t.Dict[str, t.Callable[[Options, Answer], Answer]] = {
 MODES = ("none", "no_npu", *FAULTS)
 
 
+def no_driver(state: t.Mapping[str, t.Any]) -> Answer:
+    """The answer to everything while no driver runs: DCMI cannot be initialised. The wording is that of the version on disk."""
+    is_newer = str(state.get("tool_version", "")).split(".")[0] >= "25"
+    return _dcmi_8005({"newer": is_newer}, Answer())
+
+
 def applies(options: Options, command_line: str, call_number: int) -> bool:
     """Is the fault for this call? ``call_number`` counts from 1."""
     if options.get("mode", "none") == "none":

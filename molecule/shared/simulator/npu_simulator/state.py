@@ -59,6 +59,17 @@ def save(state: State, path: str) -> None:
     os.replace(temporary, path)
 
 
+def is_loaded(state: State) -> bool:
+    """Does the driver run? A state that does not say is that of a host whose driver runs."""
+    return bool(state.get("loaded", True))
+
+
+def present(state: State) -> State:
+    """Return the state without the NPUs that the last boot did not bring back (key ``absent``)."""
+    absent = state.get("absent") or []
+    return dict(state, chips=[chip for chip in state["chips"] if chip["npu"] not in absent]) if absent else state
+
+
 def npu_ids(state: State) -> t.List[int]:
     """Return the NPU (card) ids in the order of the table."""
     seen: t.List[int] = []
