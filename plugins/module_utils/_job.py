@@ -65,13 +65,13 @@ class Job:
         return os.path.join(self._folder, name)
 
     def start(self, script: str, digest: str) -> None:
-        """Run ``script`` in a session of its own. The script may name mirrors with credentials, so it is 0600."""
+        """Run ``script`` in a session of its own. The script may name mirrors with credentials, so it and its log are 0600."""
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
         for name in ("job.rc", "job.log"):
             if os.path.exists(self._path(name)):
                 os.unlink(self._path(name))
         write_text(self._path("job.sh"), script, 0o600)
-        with open(self._path("job.log"), "wb") as log:
+        with open(os.open(self._path("job.log"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as log:
             # run_command waits for its command, and this job outlives the call.
             process = subprocess.Popen(  # pylint: disable=ansible-bad-function
                 ["/bin/sh", "-c", WRAPPER, self._folder],
