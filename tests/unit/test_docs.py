@@ -27,9 +27,9 @@ LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"`([^`\n]+)`")
 # Files named in inline code, from the root of the checkout; no wildcards, placeholders or folders that a run makes.
 FILE = re.compile(r"^(?:playbooks|roles|docs|scripts|plugins|inventories|molecule|tests|changelogs)/[\w./-]*\w$")
-PREFIXES = ("model_weights_", "vllm_engine_")
+PREFIXES = tuple(path.name + "_" for path in sorted((ROOT / "roles").iterdir()))
 # What roles register, or what belongs to an entry of a log; no inputs.
-OTHER_NAMES = {"model_weights_result"}
+OTHER_NAMES = {"model_weights_result", "kunpeng_host_result", "container_runtime_result", "ascend_driver_rebooted"}
 OTHER_WORDS = {"attributes"}
 
 
@@ -94,7 +94,8 @@ def test_playbooks_roles_and_modules_that_are_named_exist(name):
 def test_variables_that_are_named_exist(name):
     inputs = {key for path in ROOT.glob("roles/*/defaults/main.yml") for key in yaml.safe_load(path.read_text(encoding="utf-8"))}
     named = {word for word in re.findall(r"(?<!\w)[a-z]+_[a-z_]+", text_of(name)) if word.startswith(PREFIXES)}
-    tags = {"vllm_engine_install", "vllm_engine_service"}
+    tasks = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("roles/*/tasks/*.yml"))
+    tags = {tag.strip() for tags in re.findall(r"tags: \[([^\]]*)\]", tasks) for tag in tags.split(",")}
     assert named - inputs - OTHER_NAMES - tags == set()
 
 

@@ -20,7 +20,12 @@ MODULES = sorted(path.stem for path in (ROOT / "plugins" / "modules").glob("*.py
 COMPARED = ("type", "default", "choices", "required", "elements")
 
 # Which role passes on the options of which module.
-ROLE_OF_MODULE = {"model_weights": "model_weights", "vllm_engine": "vllm_engine", "vllm_venv": "vllm_engine"}
+ROLE_OF_MODULE = {
+    "host_tuning": "kunpeng_host",
+    "model_weights": "model_weights",
+    "vllm_engine": "vllm_engine",
+    "vllm_venv": "vllm_engine",
+}
 # Variables of the role that mean something else: its state and its time limit are those of the engine, and it finds the accelerator out.
 OTHER_MEANING = {("vllm_engine", "accelerator"), ("vllm_venv", "state"), ("vllm_venv", "wait_timeout")}
 

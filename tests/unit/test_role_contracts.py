@@ -24,7 +24,7 @@ RECIPE_KEYS = {"accelerator", "description", "status", "source", "args", "env"}
 LOCAL_SETTINGS = "inventories/local/group_vars/engines.yml"
 
 # Variables of Ansible itself, which are no injected facts.
-MAGIC = {"ansible_facts", "ansible_check_mode", "ansible_diff_mode", "ansible_managed", "ansible_playbook_python"}
+MAGIC = {"ansible_facts", "ansible_connection", "ansible_check_mode", "ansible_diff_mode", "ansible_managed", "ansible_playbook_python"}
 SECRET = re.compile(r"key|token|secret|password|^vllm_engine_index_url$")
 
 

@@ -1,0 +1,3 @@
+#!/bin/sh
+set -eu
+ln -s openEuler-release /etc/system-release
