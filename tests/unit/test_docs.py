@@ -93,7 +93,7 @@ def test_playbooks_roles_and_modules_that_are_named_exist(name):
 @pytest.mark.parametrize("name", PAGES)
 def test_variables_that_are_named_exist(name):
     inputs = {key for path in ROOT.glob("roles/*/defaults/main.yml") for key in yaml.safe_load(path.read_text(encoding="utf-8"))}
-    named = {word for word in re.findall(r"(?<!\w)[a-z]+_[a-z_]+", text_of(name)) if word.startswith(PREFIXES)}
+    named = {word for word in re.findall(r"(?<!\w)[a-z]+_[a-z0-9_]+", text_of(name)) if word.startswith(PREFIXES)}
     tasks = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("roles/*/tasks/*.yml"))
     tags = {tag.strip() for tags in re.findall(r"tags: \[([^\]]*)\]", tasks) for tag in tags.split(",")}
     assert named - inputs - OTHER_NAMES - tags == set()

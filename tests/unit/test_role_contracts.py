@@ -21,6 +21,8 @@ TASK_FILES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("rol
 PLAYBOOKS = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("playbooks/*.yml"))
 RECIPES = yaml.safe_load((ROOT / "roles/vllm_engine/vars/recipes.yml").read_text(encoding="utf-8"))["__vllm_engine_recipes"]
 RECIPE_KEYS = {"accelerator", "description", "status", "source", "args", "env"}
+# The engine's file sets variables; in the other one all stand behind a "#".
+PRODUCTION = ["inventories/production/group_vars/engines/{0}.yml".format(name) for name in ("engine", "host")]
 LOCAL_SETTINGS = "inventories/local/group_vars/engines.yml"
 
 # Variables of Ansible itself, which are no injected facts.
@@ -177,7 +179,7 @@ def test_embedded_default_is_the_local_inventory():
 
 
 @pytest.mark.parametrize(
-    "path", [LOCAL_SETTINGS, "inventories/staging/group_vars/engines.yml", "inventories/production/group_vars/engines.yml"]
+    "path", [LOCAL_SETTINGS, "inventories/staging/group_vars/engines.yml", PRODUCTION[0]]
 )
 def test_inventories_set_inputs_that_exist(path):
     inputs = {name for role in ROLES for name in defaults_of(role)} | {"npufleet_home"}
@@ -186,9 +188,9 @@ def test_inventories_set_inputs_that_exist(path):
 
 def test_production_example_shows_every_input():
     """Each is set, or stands behind a "#" with its default, or with an example where the default is to have none."""
-    lines = re.findall(r"^(?:# )?(\w+): *(.*)$", text_of("inventories/production/group_vars/engines.yml"), re.MULTILINE)
+    lines = re.findall(r"^(?:# )?(\w+): *(.*)$", "\n".join(map(text_of, PRODUCTION)), re.MULTILINE)
     shown = dict(lines)
-    chosen = load("inventories/production/group_vars/engines.yml")
+    chosen = load(PRODUCTION[0])
     for role in ROLES:
         for name, default in defaults_of(role).items():
             assert name in shown
