@@ -34,7 +34,7 @@ Packages of the Molecule hosts.
 
 def sub_package(package: Package, files: t.Sequence[str]) -> str:
     """Return the sections of one package."""
-    version, _, release = package.version.partition("-")
+    version, _dash, release = package.version.partition("-")
     lines = ["", "%package -n " + package.rpm, "Version: " + version, "Release: " + (release or "1"), "Summary: " + summary(package)]
     lines += ["AutoReqProv: no"] + ["Provides: " + (name if name.startswith("/") else name + " = " + version) for name in package.provides]
     lines += ["Requires: " + name for name in package.requires]
@@ -95,6 +95,6 @@ def build(packages: t.Iterable[Package], output: str, debs: t.Mapping[str, str],
 
 def collect(source: str, output: str) -> None:
     """Move the packages out of the folders by architecture."""
-    for folder, _, files in os.walk(source):
+    for folder, _folders, files in os.walk(source):
         for name in files:
             shutil.move(os.path.join(folder, name), os.path.join(output, name))

@@ -53,7 +53,7 @@ def stage(package: Package, root: str, debs: t.Mapping[str, str], scratch: str) 
     :param debs: Debian package name -> archive
     :param scratch: folder for unpacked archives, shared by the packages
     """
-    folder, _, prefix = package.payload.partition(":")
+    folder, _colon, prefix = package.payload.partition(":")
     if package.payload:
         source = os.path.join(HERE, "payload", folder)
         for path in walk(source):
