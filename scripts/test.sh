@@ -94,7 +94,7 @@ sanity() {
 
 unit() {
   say "unit"
-  python -m pytest tests/unit -q --cov --cov-config=pyproject.toml --cov-report=term:skip-covered
+  python -m pytest tests/unit -q -n auto --dist loadfile --cov --cov-config=pyproject.toml --cov-report=term:skip-covered
 }
 
 functional() {
@@ -117,16 +117,16 @@ compat() {
   say "compat: units on older ansible-core"
   cores | while read -r core path; do
     echo "ansible-core $core on $("$path" --version)"
-    environment "core-$core" "$path" "ansible-core==$core" "pytest<9" hypothesis pytest-testinfra supervisor==4.3.0
-    "$root/.venvs/core-$core/bin/python" -m pytest tests/unit -q -p no:cacheprovider --deselect tests/unit/test_docs.py
+    environment "core-$core" "$path" "ansible-core==$core" "pytest<9" pytest-xdist hypothesis pytest-testinfra supervisor==4.3.0
+    "$root/.venvs/core-$core/bin/python" -m pytest tests/unit -q -n auto --dist loadfile -p no:cacheprovider --deselect tests/unit/test_docs.py
   done
   [ "$(cores | wc -l)" = 2 ] || skip compat "ansible-core 2.17 needs Python 3.10 to 3.12, and 2.19 needs 3.11 to 3.13"
   say "compat: target code on Python 3.7 to 3.13"
   for minor in 3.7 3.9 3.11 3.13; do
     path=$(python_of $minor)
     if [ -z "$path" ]; then skip "target-$minor" "install Python $minor (pyenv install $minor)"; continue; fi
-    environment "target-$minor" "$path" "pytest<9"
-    "$root/.venvs/target-$minor/bin/python" -m pytest tests/unit/plugins/module_utils -q --ignore-glob='*_fuzz.py'
+    environment "target-$minor" "$path" "pytest<9" pytest-xdist
+    "$root/.venvs/target-$minor/bin/python" -m pytest tests/unit/plugins/module_utils -q -n auto --dist loadfile --ignore-glob='*_fuzz.py'
     tests/compat/run_modules.sh "$root/.venvs/target-$minor/bin/python" "$minor"
   done
 }
@@ -149,25 +149,23 @@ docker_answers() {
   return 1
 }
 
-molecule_on() { # label, folder of the commands, scenarios...
-  label=$1
-  bin=$2
-  shift 2
-  for scenario in "$@"; do
-    echo "molecule $scenario on $label"
-    PATH="$bin:$PATH" molecule test -s "$scenario" > "$out/molecule-$scenario-$label.log" 2>&1 || {
-      tail -60 "$out/molecule-$scenario-$label.log" >&2
-      echo "molecule $scenario on $label failed; whole log: $out/molecule-$scenario-$label.log" >&2
-      exit 1
-    }
-    grep -hE '[0-9]+ passed' "$out/molecule-$scenario-$label.log" | tail -1
-  done
+# label, folder of the commands, scenario; the slow ones first, and runs of one scenario apart
+scenarios() {
+  newest=$root/.venv/bin
+  oldest=$root/.venvs/molecule-2.17.14/bin
+  middle=$root/.venvs/molecule-2.19.14/bin
+  echo "newest $newest default"
+  [ ! -d "$oldest" ] || echo "2.17.14 $oldest host_prepare"
+  for scenario in host_upgrade engine air_gap; do echo "newest $newest $scenario"; done
+  [ ! -d "$oldest" ] || echo "2.17.14 $oldest default"
+  for scenario in container_runtime reboot remove; do echo "newest $newest $scenario"; done
+  [ ! -d "$middle" ] || echo "2.19.14 $middle default"
 }
 
 molecule_all() {
   say "molecule"
   docker_answers || return 0
-  molecule_on newest "$root/.venv/bin" default engine
+  for image in debian-systemd ubuntu-22.04 openeuler-22.03 openeuler-24.03 uos kylin-v10; do molecule/shared/os/build.sh "$image" > /dev/null; done
   cores | while read -r core path; do
     case $core in
       2.17*) tools="molecule==26.6.0 ansible-compat==26.6.0" ;;
@@ -175,8 +173,9 @@ molecule_all() {
     esac
     # shellcheck disable=SC2086  # words on purpose
     environment "molecule-$core" "$path" "ansible-core==$core" $tools pytest-testinfra==10.2.2
-    molecule_on "$core" "$root/.venvs/molecule-$core/bin" default
   done
+  # Two at a time: a scenario waits for half of its time.
+  scenarios | xargs -P 2 -L 1 scripts/molecule_scenario.sh
 }
 
 [ $# -gt 0 ] || set -- all
