@@ -178,9 +178,7 @@ def test_embedded_default_is_the_local_inventory():
     assert tasks[1]["ansible.builtin.add_host"] == {"name": host[0], "groups": "engines", **host[1]}
 
 
-@pytest.mark.parametrize(
-    "path", [LOCAL_SETTINGS, "inventories/staging/group_vars/engines.yml", PRODUCTION[0]]
-)
+@pytest.mark.parametrize("path", [LOCAL_SETTINGS, "inventories/staging/group_vars/engines.yml", PRODUCTION[0]])
 def test_inventories_set_inputs_that_exist(path):
     inputs = {name for role in ROLES for name in defaults_of(role)} | {"npufleet_home"}
     assert set(load(path)) <= inputs
