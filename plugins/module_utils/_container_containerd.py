@@ -137,8 +137,7 @@ class ContainerdAdapter(EngineAdapter):
     def validate(self, look: Look, composed: Composed) -> None:
         if composed.after is None:
             return
-        folder = os.path.dirname(composed.file.path)
-        handle, path = tempfile.mkstemp(prefix=".npufleet-", suffix=".new", dir=folder if os.path.isdir(folder) else None)
+        handle, path = tempfile.mkstemp(prefix="npufleet-", suffix=".toml")
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as stream:
                 stream.write(composed.after)

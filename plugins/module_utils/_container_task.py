@@ -75,6 +75,8 @@ class ContainerTask:
         move = self._move(look, composed)
         composed = composed._replace(left=composed.waits if move.pending else ())
         changed = composed.differs or move.enable or move.action != "none" or (present and not look.installed)
+        if composed.differs and look.installed:
+            self._adapter.validate(look, composed)
         if check_mode:
             return self._result(look, composed, move, record, changed)
         self._ask(move)
@@ -96,22 +98,31 @@ class ContainerTask:
         if not unit.running:
             return Move("start" if present else "none", enable)
         ended, bound = self._adapter.in_use(look, composed), self._adapter.bound(look, composed)
+        whom = tuple(sorted({*ended, *bound}))
+        if self._wanted.restart is None:
+            return Move(composed.action, enable, (), self._question(composed, ended, bound), whom)
+        if ended and not self._wanted.restart:
+            pending = tuple(_waiting(composed))
+            return Move("reload" if len(pending) < len(composed.keys) else "none", enable, pending, "", whom)
+        return Move(composed.action, enable, (), "", whom)
+
+    def _question(self, composed: Composed, ended: t.Sequence[str], bound: t.Sequence[str]) -> str:
+        """What somebody has to agree to; empty where nothing is interrupted."""
+        asks = []
         if ended:
-            asks = "{0} has to be restarted ({1}), which ends its running containers".format(self._wanted.engine, ", ".join(composed.due))
-            if self._wanted.restart is False:
-                pending = tuple(text for key, text in zip(composed.keys, composed.due) if key in composed.waits)
-                return Move("reload" if len(pending) < len(composed.keys) else "none", enable, pending, "", tuple(ended))
-            return Move(composed.action, enable, (), asks if self._wanted.restart is None else "", tuple(ended))
-        if bound and self._wanted.restart is None:
-            asks = "running containers use a runtime that is to be removed, and could not be started again"
-            return Move(composed.action, enable, (), asks, tuple(bound))
-        return Move(composed.action, enable)
+            what = "{0} has to be restarted ({1}), which ends its running containers: {2}"
+            asks.append(what.format(self._wanted.engine, ", ".join(_waiting(composed)), ", ".join(ended)))
+        if bound:
+            asks.append(
+                "running containers use a runtime that is to be removed, and could not be started again: {0}".format(", ".join(bound))
+            )
+        return "; ".join(asks)
 
     def _ask(self, move: Move) -> None:
         """:raises NpufleetError: nobody agreed"""
         if move.asks:
             raise NpufleetError(
-                "{0}: {1}".format(move.asks, ", ".join(move.containers)),
+                move.asks,
                 where="restart",
                 remedy="Set it to true to go on, or to false to leave the containers alone and let it wait for the next restart",
             )
@@ -125,8 +136,6 @@ class ContainerTask:
                 where="runtimes",
                 remedy="Install them first, or correct the paths",
             )
-        if composed.differs and look.installed:
-            self._adapter.validate(look, composed)
         if composed.record is not None:
             save_record(self._record_path, composed.record)
         if acts:
@@ -201,3 +210,8 @@ class ContainerTask:
             "os_version": release.version,
             "package_tool": family.tool if family else next((name for name in ("apt-get", "dnf", "yum") if self._host.find(name)), ""),
         }
+
+
+def _waiting(composed: Composed) -> t.List[str]:
+    """What only a restart brings, in words."""
+    return [text for key, text in zip(composed.keys, composed.due) if key in composed.waits]

@@ -101,9 +101,12 @@ class Run(t.NamedTuple):
     check: bool = False
     env: t.Sequence[t.Tuple[str, str]] = ()
 
-    def job(self) -> str:
-        """A digest that tells this run from any other."""
-        return hashlib.sha256(json.dumps(self._asdict(), sort_keys=True).encode()).hexdigest()
+    def job(self, begun: float) -> str:
+        """A digest that tells this run from any other, the same call at another time included: what that left is no result of this one.
+
+        :param begun: when it is started
+        """
+        return hashlib.sha256(json.dumps([self._asdict(), begun], sort_keys=True).encode()).hexdigest()
 
     def script(self) -> str:
         """The shell script of the job."""
@@ -156,10 +159,9 @@ class Installers:
         this_boot = old.boot_id == self._records.boot_id
         attempts = old.attempts + 1 if old.phase == BEGUN and this_boot else 1
         reboot = old.reboot and this_boot
-        self._records.write(
-            run.kind, Record(run.version, run.number, run.action, run.digest, BEGUN, run.job(), reboot=reboot, attempts=attempts)
-        )
-        self.job(run.kind).start(run.script(), run.job())
+        job = run.job(self._clock.now())
+        self._records.write(run.kind, Record(run.version, run.number, run.action, run.digest, BEGUN, job, reboot=reboot, attempts=attempts))
+        self.job(run.kind).start(run.script(), job)
 
     def ended_well(self, kind: str, installed: Installed) -> bool:
         """Did an installer that was begun come to a good end that nobody has written down yet?"""

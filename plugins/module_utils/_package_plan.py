@@ -44,7 +44,11 @@ class Target(t.NamedTuple):
 
 
 class Step(t.NamedTuple):
-    """What happens to one kind. ``action``: none, install, upgrade, downgrade, repair or remove. ``how``: see _package_flags."""
+    """What happens to one kind. ``action``: none, install, upgrade, downgrade, repair or remove. ``how``: see _package_flags.
+
+    :param want: in words
+    :param number: version that the files will say; '' where nobody knows it yet
+    """
 
     kind: str
     action: str
@@ -52,6 +56,7 @@ class Step(t.NamedTuple):
     want: str
     reason: str
     how: str
+    number: str = ""
 
 
 class Plan(t.NamedTuple):
@@ -124,18 +129,18 @@ def _row(target: Target, installed: Installed, interrupted: str) -> Step:
     have = _shown(installed, interrupted)
     fault = interrupted or installed.partial
     if fault:
-        return Step(kind, "repair", have, want, "{0}: {1}".format(kind, fault), FRESH)
+        return Step(kind, "repair", have, want, "{0}: {1}".format(kind, fault), FRESH, target.number)
     if not installed.version:
-        return Step(kind, "install", "", want, "{0} {1} is wanted and not installed".format(kind, want), FRESH)
+        return Step(kind, "install", "", want, "{0} {1} is wanted and not installed".format(kind, want), FRESH, target.number)
     if not target.number:
         reason = "which firmware belongs to HDK {0} is told by {1}, which is not on the host".format(target.version, target.source)
         return Step(kind, "upgrade", have, want, reason, EXISTING)
     order = compare(target.number, installed.version)
     if order == 0:
-        return Step(kind, "none", have, want, "", EXISTING)
+        return Step(kind, "none", have, want, "", EXISTING, target.number)
     reason = "{0} {1} is installed and {2} is wanted".format(kind, installed.version, want)
     action = "upgrade" if order > 0 else "downgrade"
-    return Step(kind, action, have, want, reason, _how(kind, action, installed.version, target.number))
+    return Step(kind, action, have, want, reason, _how(kind, action, installed.version, target.number), target.number)
 
 
 def _how(kind: str, action: str, have: str, want: str) -> str:

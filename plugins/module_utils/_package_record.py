@@ -19,7 +19,7 @@ import os
 import typing as t
 
 from ansible_collections.npufleet.ascend.plugins.module_utils._files import read_text, write_text
-from ansible_collections.npufleet.ascend.plugins.module_utils._package_state import same_version, small_file
+from ansible_collections.npufleet.ascend.plugins.module_utils._package_state import is_version, same_version, small_file
 
 BEGUN, DONE, FAILED, REMOVED = "begun", "done", "failed", "removed"
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
@@ -112,4 +112,4 @@ def unfinished(record: Record) -> str:
 
 def firmware_number(record: Record, hdk: str) -> str:
     """Return the number of the firmware that is known to belong to a version of the HDK; '' when that is not known."""
-    return record.number if record.version and same_version(record.version, hdk) else ""
+    return record.number if record.version and same_version(record.version, hdk) and is_version(record.number) else ""

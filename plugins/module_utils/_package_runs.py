@@ -153,5 +153,5 @@ def make_run(step: Step, source: Source, params: t.Mapping[str, t.Any], sources:
     check = step.how != REMOVE and can_check(step.kind, wanted.version)
     # The installer of nnal refuses to work without them (install.sh of ascend-transformer-boost).
     env = [(name, toolkit) for name in ("ASCEND_TOOLKIT_HOME", "ASCEND_HOME_PATH")] if step.kind == "nnal" else []
-    number = version if step.how == REMOVE else step.want
+    number = version if step.how == REMOVE else step.number
     return Run(step.kind, step.action, wanted.version, number, [path, *options], limit, source.digest, check, env)

@@ -69,6 +69,15 @@ def install_record(tree: Tree) -> t.Dict[str, str]:
     return key_values(small_file(tree.root + INSTALL_INFO))
 
 
+def is_version(text: str) -> bool:
+    """Can it be compared with a version?"""
+    try:
+        parse_version(text)
+    except NpufleetError:
+        return False
+    return True
+
+
 def same_version(left: str, right: str) -> bool:
     """Do two texts name the same version? Texts that are no versions are compared as they are."""
     try:
@@ -99,12 +108,9 @@ def key_values(text: str) -> t.Dict[str, str]:
 
 def _understood(found: Installed) -> Installed:
     """A version that nobody can compare is worth nothing."""
-    try:
-        if found.version:
-            parse_version(found.version)
-    except NpufleetError:
-        return found._replace(version="", partial=found.partial or "it says that its version is {0!r}".format(found.version[:40]))
-    return found
+    if not found.version or is_version(found.version):
+        return found
+    return found._replace(version="", partial=found.partial or "it says that its version is {0!r}".format(found.version[:40]))
 
 
 def _driver(tree: Tree) -> Installed:

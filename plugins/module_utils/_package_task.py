@@ -94,10 +94,13 @@ class PackageTask:
                 self._sources.tidy()
                 return self._result(plan, state)
             self._changed = True
-            pending = self._download(plan, deadline)
-            if pending:
-                return self._result(plan, state, fetching=pending)
-            if self._lacking(plan) or self._start(plan, state) or self._clock.now() < deadline:
+            lacking = self._lacking(plan)
+            if lacking:
+                got = download(lacking, self._params["folder"], self._clock, deadline, self._opener)
+                if got.pending:
+                    return self._result(plan, state, fetching=got)
+                continue  # the files may tell what their names do not: a firmware's number, that an archive is damaged
+            if self._start(plan, state) or self._clock.now() < deadline:
                 continue
             return dict(self._result(plan, state), pending=True, progress="another task works on the packages of this host")
 
@@ -182,20 +185,13 @@ class PackageTask:
         return self._sources.package(self._wanted[kind])
 
     def _lacking(self, plan: Plan) -> t.List[Wanted]:
+        """Packages of all steps whose files are not there yet, each file once; none is executed before all are."""
         found = [
             self._wanted[step.kind]
             for step in plan.steps
             if step.action != "remove" and self._sources.package(self._wanted[step.kind]).missing
         ]
         return list({one.path or one.artifact.file: one for one in found}.values())
-
-    def _download(self, plan: Plan, deadline: float) -> t.Optional[Download]:
-        """Get the files of all steps before the first installer runs. None when all are there."""
-        lacking = self._lacking(plan)
-        if not lacking:
-            return None
-        got = download(lacking, self._params["folder"], self._clock, deadline, self._opener)
-        return got if got.pending else None
 
     def _start(self, plan: Plan, state: t.Mapping[str, Installed]) -> bool:
         """Start the installer of the first step. False when another task on this host does something right now."""

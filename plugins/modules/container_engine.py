@@ -187,10 +187,10 @@ engine:
       description: In check mode, would the task stop without O(restart)?
       type: bool
     consent_reason:
-      description: What the consent would be for.
+      description: What the consent would be for, with the names of the containers.
       type: str
     containers:
-      description: Running containers that would be ended.
+      description: Running containers that are, or would be, concerned.
       type: list
       elements: str
     os_id:

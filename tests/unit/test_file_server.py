@@ -17,6 +17,7 @@ import threading
 import urllib.error
 import urllib.parse
 import urllib.request
+from unittest import mock
 
 import pytest
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_names import BASE, artifact
@@ -177,7 +178,7 @@ def test_layout(place):
 
 
 def test_layout_on_another_file_system(tmp_path, monkeypatch):
-    monkeypatch.setattr(layout.os, "link", lambda *names: (_ for _ in ()).throw(OSError(18, "cross-device link")))
+    monkeypatch.setattr(layout.os, "link", mock.Mock(side_effect=OSError(18, "cross-device link")))
     (tmp_path / NAME).write_bytes(b"x")
     layout.lay_out(str(tmp_path), str(tmp_path / "root"))
     assert (tmp_path / "root" / "CANN" / "CANN 8.5.0" / NAME).read_bytes() == b"x"

@@ -21,6 +21,7 @@ COMPARED = ("type", "default", "choices", "required", "elements")
 
 # Which role passes on the options of which module.
 ROLE_OF_MODULE = {
+    "container_engine": "container_runtime",
     "host_tuning": "kunpeng_host",
     "model_weights": "model_weights",
     "vllm_engine": "vllm_engine",

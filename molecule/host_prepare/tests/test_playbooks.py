@@ -27,7 +27,7 @@ REFUSED = {
 
 @pytest.fixture(scope="module")
 def servers(variables):
-    names = [name for name in variables["engines"]["hosts"]]
+    names = list(variables["engines"]["hosts"])
     return {name: testinfra.get_host("docker://" + variables["molecule"]["hosts"][name]["ansible_host"]) for name in names}
 
 

@@ -75,4 +75,3 @@ def test_root_of_the_installation_is_open_to_other_users(host):
 
 def test_unpacked_installers_and_logs_are_for_root_alone(host):
     assert host.file("/var/lib/npufleet/ascend_package").mode == 0o700
-

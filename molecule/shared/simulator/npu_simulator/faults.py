@@ -130,7 +130,7 @@ MODES = ("none", "no_npu", *FAULTS)
 
 def no_driver(state: t.Mapping[str, t.Any]) -> Answer:
     """The answer to everything while no driver runs: DCMI cannot be initialised. The wording is that of the version on disk."""
-    is_newer = str(state.get("tool_version", "")).split(".")[0] >= "25"
+    is_newer = str(state.get("tool_version", "")).partition(".")[0] >= "25"
     return _dcmi_8005({"newer": is_newer}, Answer())
 
 

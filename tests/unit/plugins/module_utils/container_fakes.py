@@ -172,7 +172,7 @@ class FakeHost:
         return self.time - BOOTED
 
     def _observe(self) -> None:
-        for path in {self.path, self.main, self.podman_conf, os.path.dirname(self.main) + "/conf.d/npufleet.toml"}:
+        for path in dict.fromkeys((self.path, self.main, self.podman_conf, os.path.dirname(self.main) + "/conf.d/npufleet.toml")):
             text = self.text(path)
             if self._seen.get(path, ("", 0.0))[0] != text:
                 self._seen[path] = (text, self.time)

@@ -255,13 +255,14 @@ class FakeJob:
         """Come to an end now."""
         rc = {"rc1": 1, "rc2": 2, "half": None, "killed": None, "late": None}.get(word, 0)
         record = Records(self._world.records, self._world.boot_id).read(self._kind)
+        number = FIRMWARE.get(record.version, record.number) if self._kind == "firmware" else record.number
         if word in ("good", "rc2", "late"):
             if record.action == "remove":
                 self._world.remove(self._kind)
             else:
-                self._world.install(self._kind, record.number)
+                self._world.install(self._kind, number)
         elif word == "half":
-            self._world.install(self._kind, record.number)
+            self._world.install(self._kind, number)
             if self._kind == "driver":
                 os.unlink(self._world.root + PATH + "/driver/version.info")
         self._status = self._status._replace(state="finished", rc=rc)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+from unittest import mock
 
 import pytest
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
@@ -70,7 +71,7 @@ def test_a_restart_with_containers_needs_consent(host):
     before = host.text()
     with pytest.raises(NpufleetError) as caught:
         host.apply(**wanted)
-    assert "docker has to be restarted (log-opts, runtimes), which ends its running containers: a, b" in str(caught.value)
+    assert "docker has to be restarted (log-opts), which ends its running containers: a, b" in str(caught.value)
     assert (host.text(), host.verbs()) == (before, [])
     asked = host.apply(check=True, **wanted)["engine"]
     assert (asked["needs_consent"], asked["containers"]) == (True, ["a", "b"]) and "has to be restarted" in asked["consent_reason"]
@@ -240,6 +241,15 @@ def test_a_runtime_that_containers_use_goes_only_with_consent(host):
     assert host.containers == {"serving": "ascend", "other": "runc"}
 
 
+def test_both_reasons_to_ask_are_told(host):
+    host.apply(runtimes=adr(host), daemon_defaults=LOGS)
+    host.containers = {"serving": "ascend", "other": "runc"}
+    with pytest.raises(NpufleetError) as caught:
+        host.apply(state="absent")
+    assert "ends its running containers: other, serving; running containers use a runtime" in str(caught.value)
+    assert "could not be started again: serving. Where: restart" in str(caught.value)
+
+
 def test_without_a_record_nothing_is_taken_back(host):
     installer(host)
     before = host.text()
@@ -363,6 +373,15 @@ def test_dockerd_reads_another_file(host):
     assert found["engine"]["config_path"] == other
 
 
+@pytest.mark.parametrize("check", [True, False])
+def test_what_docker_refuses_is_told_before_anybody_is_asked(host, check):
+    host.docker_version = "26.1.5"
+    host.containers = {"a": "runc"}
+    host.refuses = {"log-optz"}
+    with pytest.raises(NpufleetError, match="dockerd refuses the new settings"):
+        host.apply(check=check, daemon_options={"log-optz": 1})
+
+
 def test_a_setting_that_an_old_docker_does_not_know(host):
     with pytest.raises(NpufleetError, match=r"Did you mean log-opts\?"):
         host.apply(daemon_options={"log-optz": 1})
@@ -413,7 +432,7 @@ def test_an_interrupted_run_goes_on(host):
     """The file was written, and Docker not restarted."""
     wanted = {"runtimes": adr(host), "daemon_defaults": LOGS}
     task = host.task(**wanted)
-    task._adapter.begin = lambda composed, action: (_ for _ in ()).throw(KeyboardInterrupt())
+    task._adapter.begin = mock.Mock(side_effect=KeyboardInterrupt)
     with pytest.raises(KeyboardInterrupt):
         task.execute(False)
     assert host.config()["log-opts"] and "log-opts" not in host.settings

@@ -67,7 +67,7 @@ def test_no_docker(tools, words):
 
 def test_a_docker_that_systemd_does_not_know():
     with pytest.raises(NpufleetError, match=r"knows no docker\.service"):
-        cli().look(lambda: UnitState())
+        cli().look(UnitState)
 
 
 @pytest.mark.parametrize(

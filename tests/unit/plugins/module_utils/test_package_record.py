@@ -81,7 +81,14 @@ def test_what_was_not_finished(record, words):
 
 @pytest.mark.parametrize(
     ("record", "hdk", "number"),
-    [(FULL, "25.5.0", "7.8.0.5.220"), (FULL, "25.5.00", "7.8.0.5.220"), (FULL, "26.0.rc1", ""), (Record(), "25.5.0", "")],
+    [
+        (FULL, "25.5.0", "7.8.0.5.220"),
+        (FULL, "25.5.00", "7.8.0.5.220"),
+        (FULL, "26.0.rc1", ""),
+        (FULL._replace(number="of HDK 25.5.0"), "25.5.0", ""),
+        (FULL._replace(number=""), "25.5.0", ""),
+        (Record(), "25.5.0", ""),
+    ],
 )
 def test_the_number_of_a_firmware(record, hdk, number):
     assert firmware_number(record, hdk) == number

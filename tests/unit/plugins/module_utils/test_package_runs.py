@@ -188,7 +188,15 @@ def test_operators_carry_their_chip(world):
 
 
 def step(kind, action="install", how=FRESH, have="", want="9.0.0"):
-    return Step(kind, action, have, want, "", how)
+    return Step(kind, action, have, want, "", how, want)
+
+
+def test_words_are_no_version_to_expect(world):
+    """A firmware whose number nobody knows: what its installer leaves is not compared with a sentence."""
+    world.add_hdk("25.5.0")
+    params, found = sources(world, "firmware=25.5.0")
+    unknown = step("firmware", want="of HDK 25.5.0")._replace(number="")
+    assert make_run(unknown, found.package(read(world, "firmware=25.5.0")), params, found, "").number == ""
 
 
 def test_the_call_of_an_installer(world):
@@ -198,6 +206,7 @@ def test_the_call_of_an_installer(world):
     run = make_run(step("driver", how=EXISTING, want="25.5.0"), source, params, found, "")
     path = "{0}/unpacked/{1}/Ascend-hdk-910b-npu-driver_25.5.0_linux-x86-64.run".format(world.records, world.sums[name][:16])
     assert run.argv == [path, "--upgrade", "--quiet"]
+    assert run.number == "25.5.0"
     assert os.access(path, os.X_OK)
     assert (run.limit, run.digest, run.check, run.env) == (KINDS["driver"].time_limit, world.sums[name], True, [])
     assert make_run(step("driver"), source, dict(params, wait_timeout=99999), found, "").limit == 99999

@@ -30,6 +30,7 @@ from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.package
     put_driver,
     put_firmware,
     put_nnal,
+    zip_file,
 )
 
 OLD = ("driver=25.5.0", "firmware=25.5.0")
@@ -166,9 +167,13 @@ def test_who_is_killed_at_any_point_is_repaired_by_the_next_call(world, victim, 
 @pytest.mark.parametrize("word", ["killed", "half", "late", "slow"])
 def test_a_boot_in_the_middle_is_no_failure(world, word):
     world.behaviour["driver"] = [word]
+
+    def dies_with_the_host(_self, _deadline):
+        if world.started:
+            raise KeyboardInterrupt
+
     with pytest.MonkeyPatch.context() as patch:
-        # The play dies with the host, right after the start.
-        patch.setattr(PackageTask, "_wait", lambda _self, _deadline: (_ for _ in ()).throw(KeyboardInterrupt) if world.started else None)
+        patch.setattr(PackageTask, "_wait", dies_with_the_host)
         with pytest.raises(KeyboardInterrupt):
             run(world, *OLD)
     assert record(world, "driver").phase == BEGUN
@@ -197,6 +202,26 @@ def test_a_play_that_dies_before_the_installer_runs(world, monkeypatch, point):
     assert record(world, "driver").phase == (BEGUN if point == "record" else "")
     assert run(world, *OLD)["changed"] is True
     assert versions(world, "driver", "firmware") == ["25.5.0", FIRMWARE["25.5.0"]]
+
+
+def test_the_end_of_the_same_call_at_another_time_is_no_result(world, monkeypatch):
+    """Installed, removed by hand, and then a play that dies after it wrote down that the same installer begins."""
+
+    def die(*_args, **_options):
+        raise KeyboardInterrupt
+
+    world.add_run(NNAL)
+    put_cann(world.root, "8.5.0")
+    run(world, "nnal=8.5.0")
+    world.remove("nnal")
+    world.clock.sleep(1)
+    with monkeypatch.context() as patch:
+        patch.setattr(world.job("nnal"), "start", die)
+        with pytest.raises(KeyboardInterrupt):
+            run(world, "nnal=8.5.0")
+    assert record(world, "nnal").phase == BEGUN
+    assert run(world, "nnal=8.5.0")["changed"] is True
+    assert versions(world, "nnal") == ["8.5.0"]
 
 
 def test_an_installer_that_ended_while_nobody_looked(world):
@@ -394,6 +419,26 @@ def test_missing_files_are_downloaded_before_the_first_installer(world, monkeypa
     done = run(world, *OLD, download=True, mirror="https://mirror.example.com")
     assert (done["pending"], done["needed_files"], phases(world)) == (False, [], [DONE, DONE])
     assert FakeFetch.calls[0][0].startswith("https://mirror.example.com/Ascend%20HDK/")
+    # Only the archive tells the number of its firmware.
+    assert record(world, "firmware").number == FIRMWARE["25.5.0"]
+
+
+def test_an_archive_is_looked_into_as_soon_as_it_was_downloaded(world, monkeypatch):
+    """The installer of one package must not run when another one turns out to be missing in what came."""
+    name = world.add_hdk("25.5.0")
+    came = {"Ascend-hdk-910b-npu-driver_25.5.0_linux-x86-64.run": b"driver"}
+    world.sums[name] = zip_file(world.base + "/came.zip", came)
+    os.unlink(os.path.join(world.packages, name))
+
+    def fetch(_files, *_options):
+        os.rename(world.base + "/came.zip", os.path.join(world.packages, name))
+        return _package_download.Download(None, "", {})
+
+    monkeypatch.setattr(_package_task, "download", fetch)
+    with pytest.raises(InTheWayError) as caught:
+        run(world, *OLD, download=True)
+    assert "does not hold the package that is wanted" in str(caught.value)
+    assert world.started == []
 
 
 def test_the_whole_of_cann_in_one_call(world):

@@ -7,6 +7,7 @@ from __future__ import annotations
 import builtins
 import json
 import stat
+from unittest import mock
 
 import pytest
 from ansible_collections.npufleet.ascend.plugins.module_utils import _tuning_files as files
@@ -186,7 +187,7 @@ def test_an_interrupted_run_is_finished_by_the_next(full, broken):
 
 
 def test_a_run_that_died_between_record_and_change_is_undone(bench, monkeypatch):
-    monkeypatch.setattr(TuningTask, "_act", lambda *_arguments: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(TuningTask, "_act", mock.Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         bench.run(swappiness=0)
     monkeypatch.undo()
