@@ -156,9 +156,8 @@ scenarios() {
   middle=$root/.venvs/molecule-2.19.14/bin
   echo "newest $newest default"
   [ ! -d "$oldest" ] || echo "2.17.14 $oldest host_prepare"
-  for scenario in engine; do echo "newest $newest $scenario"; done
+  for scenario in reboot engine container_runtime; do echo "newest $newest $scenario"; done
   [ ! -d "$oldest" ] || echo "2.17.14 $oldest default"
-  for scenario in container_runtime reboot; do echo "newest $newest $scenario"; done
   [ ! -d "$middle" ] || echo "2.19.14 $middle default"
 }
 

@@ -31,7 +31,9 @@ class PreparedHost:
 
     def fault(self, **faults):
         """Make stand-ins fail, by kind; none puts them right again."""
-        self._host.check_output("mkdir -p /etc/standin-packages && printf '%s' '{0}' > /etc/standin-packages/faults.json".format(json.dumps(faults)))
+        self._host.check_output(
+            "mkdir -p /etc/standin-packages && printf '%s' '{0}' > /etc/standin-packages/faults.json".format(json.dumps(faults))
+        )
 
 
 def recap(done):

@@ -13,7 +13,14 @@ from prepared_host import PreparedHost
 
 testinfra_hosts = ["ansible://engines"]
 
-ONCE = [("driver", "install"), ("firmware", "install"), ("docker_runtime", "install"), ("toolkit", "install"), ("ops", "install"), ("nnal", "install")]
+ONCE = [
+    ("driver", "install"),
+    ("firmware", "install"),
+    ("docker_runtime", "install"),
+    ("toolkit", "install"),
+    ("ops", "install"),
+    ("nnal", "install"),
+]
 
 
 @pytest.fixture
