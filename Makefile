@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 VENV := .venv/bin
 
-.PHONY: help demo demo-down setup setup-dev test lint sanity unit functional compat build molecule e2e bench docs clean
+.PHONY: help demo demo-down setup setup-dev test lint sanity unit functional compat build molecule e2e test-hosts bench docs clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -20,7 +20,7 @@ demo: setup ## Serve the tiny DeepSeek on the real vLLM CPU engine of this machi
 demo-down: ## Remove everything that `make demo` made
 	@scripts/demo.sh down
 
-test: ## Everything below, in order
+test: ## Lint, sanity, units, an installation, scenarios of engines, and the demo itself
 	@scripts/test.sh all
 
 lint: ## ansible-lint (production), yamllint, ruff, mypy, shellcheck, generated documents
@@ -46,6 +46,9 @@ molecule: ## Molecule scenarios, on the newest ansible-core and on 2.17 and 2.19
 
 e2e: ## The demo end to end with the real engine
 	@scripts/test.sh e2e
+
+test-hosts: ## Molecule scenarios in which bare servers of several distributions become Ascend hosts
+	@scripts/test.sh hosts
 
 bench: setup-dev ## Measurements, by hand: prints tables
 	@$(VENV)/python tests/bench/run.py
