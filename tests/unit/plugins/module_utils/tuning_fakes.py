@@ -148,8 +148,9 @@ class Tools:
         if verb in ("start", "enable"):
             write(self.root, str((comm if verb == "start" else wants).relative_to(self.root)), "irqbalance\n")
         elif verb == "disable":
-            wants.unlink(missing_ok=True)
-            comm.unlink(missing_ok=True)
+            for path in (wants, comm):
+                if path.exists() or path.is_symlink():
+                    path.unlink()
 
 
 def start_irqbalance(root: pathlib.Path) -> None:
