@@ -123,6 +123,7 @@ class TuningTask:
         if "tuned-back" in commands:
             commands.remove("tuned-back")
             self._do("tuned-back", plan, seen)
+        self._stop(plan, seen)
         for item in plan.files:
             self._put(item)
         for path in plan.deletions:
@@ -140,6 +141,12 @@ class TuningTask:
             except OSError as exc:
                 refused[write.knob] = "the kernel refused {0}: {1}".format(write.path, exc.strerror)
         return refused
+
+    def _stop(self, plan: Plan, seen: Seen) -> None:
+        """Stop units that are about to be deleted: what still waits for the driver would set its values after they were put back."""
+        gone = [os.path.basename(path) for path in plan.deletions if path in (files.UNIT, files.NPU_UNIT)]
+        if gone and seen.host.systemd:
+            self._command(["systemctl", "stop", *gone], QUICK)
 
     def _put(self, item: files.OwnFile) -> None:
         path = self._root + item.path

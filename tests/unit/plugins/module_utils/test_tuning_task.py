@@ -119,6 +119,19 @@ def test_absent_puts_everything_back(full):
     assert {row["action"] for row in again["table"]} <= {"off", "partly"}
 
 
+def test_units_are_stopped_before_their_files_go(full):
+    """One that still waits for the driver would set its values after they were put back."""
+    full.run(**ALL)
+    full.tools.calls, full.tools.fail = [], "systemctl stop"
+    with pytest.raises(NpufleetError, match="failed: it broke"):
+        full.absent()
+    assert [full.has(path) for path in (files.UNIT, files.NPU_UNIT, files.SCRIPT)] == [True, True, True]
+    full.tools.calls, full.tools.fail = [], ""
+    full.absent()
+    assert "systemctl stop npufleet-tuning-npu.service npufleet-tuning.service" in full.tools.names()
+    assert [full.has(path) for path in (files.UNIT, files.NPU_UNIT, files.SCRIPT)] == [False, False, False]
+
+
 def test_a_knob_that_is_not_wanted_any_more_is_put_back(bench):
     bench.run(swappiness=0, numa_balancing=0)
     done = bench.run(numa_balancing=0)
