@@ -103,6 +103,7 @@ class Options(t.NamedTuple):
     install_path: str = DEFAULT_PATH
     user: str = DEFAULT_USER
     group: str = DEFAULT_USER
+    runtime_config: str = ""  # file that stands for Docker's daemon.json; '' for that itself
 
 
 def install_options(kind: str, how: str, options: Options) -> t.List[str]:
@@ -116,6 +117,8 @@ def install_options(kind: str, how: str, options: Options) -> t.List[str]:
         return chosen  # an upgrade keeps path and user, and refuses to be told others
     if kind == "driver" and (options.user, options.group) != (DEFAULT_USER, DEFAULT_USER):
         chosen += ["--install-username=" + options.user, "--install-usergroup=" + options.group]
+    if kind == "docker_runtime" and options.runtime_config:
+        chosen.append("--config-file-path=" + options.runtime_config)
     if options.install_path != DEFAULT_PATH:
         chosen.append("--install-path=" + options.install_path)
     return chosen

@@ -163,10 +163,12 @@ class Installers:
         self._records.write(run.kind, Record(run.version, run.number, run.action, run.digest, BEGUN, job, reboot=reboot, attempts=attempts))
         self.job(run.kind).start(run.script(), job)
 
-    def ended_well(self, kind: str, installed: Installed) -> bool:
-        """Did an installer that was begun come to a good end that nobody has written down yet?"""
+    def ended_well(self, kind: str, installed: Installed) -> t.Optional[Record]:
+        """Return what is to be written down of an installer that was begun and came to a good end; None for any other."""
         record, status = self._records.read(kind), self.job(kind).status()
-        return self._ended(kind, record, status) and not self._fault(kind, record, status, installed)
+        if not self._ended(kind, record, status) or self._fault(kind, record, status, installed):
+            return None
+        return self._good_end(kind, record, status, installed)
 
     def settle(self, kind: str, read: t.Callable[[], Installed]) -> bool:
         """Write down what came of an installer that was begun and runs no more; True when it came to a good end.
@@ -182,9 +184,14 @@ class Installers:
         if fault:
             self._records.write(kind, record._replace(phase=FAILED, attempts=0))
             raise self._failure(kind, record, fault)
-        phase = REMOVED if record.action == "remove" and not installed.there else DONE
-        self._records.write(kind, record._replace(phase=phase, attempts=0, reboot=self._reboot(kind, record, status)))
+        self._records.write(kind, self._good_end(kind, record, status, installed))
         return True
+
+    def _good_end(self, kind: str, record: Record, status: JobStatus, installed: Installed) -> Record:
+        """A boot since then was the one that it needed: no job outlives a boot."""
+        phase = REMOVED if record.action == "remove" and not installed.there else DONE
+        reboot = record.boot_id == self._records.boot_id and self._reboot(kind, record, status)
+        return record._replace(phase=phase, attempts=0, reboot=reboot)
 
     def _ended(self, kind: str, record: Record, status: JobStatus) -> bool:
         """False for a job that was not the one that was begun, that runs, or that was killed and is to be started again."""

@@ -47,6 +47,7 @@ def argument_spec() -> t.Dict[str, t.Any]:
         "checksums": {"type": "dict", "default": {}},
         "allow_downgrade": {"type": "bool", "default": False},
         "secure_boot_ok": {"type": "bool", "default": False},
+        "register_runtime": {"type": "bool", "default": True},
         "hdk": {"type": "str"},
         "vllm_ascend": {"type": "str"},
         "python_version": {"type": "str"},

@@ -14,7 +14,7 @@ import typing as t
 from ansible_collections.npufleet.ascend.plugins.module_utils._command import Runner, find_tool
 from ansible_collections.npufleet.ascend.plugins.module_utils._npu_facts import TOOL_DIRS
 from ansible_collections.npufleet.ascend.plugins.module_utils._npu_queries import NpuSmi
-from ansible_collections.npufleet.ascend.plugins.module_utils._package_record import REMOVED, Record, Records
+from ansible_collections.npufleet.ascend.plugins.module_utils._package_record import REMOVED, Record
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_state import Installed, same_version
 
 NPU_SMI_SECONDS = 20.0
@@ -29,17 +29,19 @@ def running_driver(run: Runner, install_path: str, find: t.Callable[..., t.Optio
     return info.driver_version if info else ""
 
 
-def reboot_reason(state: t.Mapping[str, Installed], records: Records, running: str) -> str:
+def reboot_reason(state: t.Mapping[str, Installed], records: t.Mapping[str, Record], boot_id: str, running: str) -> str:
     """Return why this host has to be rebooted; '' when it has not to.
 
     :param state: kinds that are looked at; only driver and firmware ever need a reboot
+    :param records: of these kinds
+    :param boot_id: of the boot that runs
     :param running: version of the running driver, '' for unknown
     """
     reasons = []
     if "driver" in state:
-        reasons.append(_driver_reason(state["driver"], records.read("driver"), records.boot_id, running))
+        reasons.append(_driver_reason(state["driver"], records["driver"], boot_id, running))
     if "firmware" in state:
-        reasons.append(_pending_reason("firmware", state["firmware"], records.read("firmware"), records.boot_id))
+        reasons.append(_pending_reason("firmware", state["firmware"], records["firmware"], boot_id))
     return "; ".join(reason for reason in reasons if reason)
 
 

@@ -85,6 +85,14 @@ class Records:
         write_text(self._path(kind), json.dumps(record._asdict(), sort_keys=True) + "\n", 0o600)
         return record
 
+    def npus_before(self) -> t.Optional[int]:
+        """Return how many NPUs there were before driver or firmware changed; None once all of them were seen again.
+
+        The file is written and deleted by the role ascend_driver, which knows what the PCI bus shows.
+        """
+        text = small_file(os.path.join(self.folder, "npus")).strip()
+        return int(text) if text.isdecimal() and len(text) < 10 else None
+
     @contextlib.contextmanager
     def locked(self) -> t.Iterator[bool]:
         """Keep other tasks on this host from starting an installer meanwhile; False when one of them does so right now."""

@@ -134,6 +134,11 @@ class Sources:
         return stage(wanted, source.path, source.digest, self._records.folder)
 
 
+def runtime_config(record_folder: str) -> str:
+    """The file that the installer of the Docker runtime is given to register itself in when it shall leave Docker's alone."""
+    return record_folder + "/unregistered_runtime.json"
+
+
 def make_run(step: Step, source: Source, params: t.Mapping[str, t.Any], sources: Sources, toolkit: str) -> Run:
     """Return the call of the installer for a step; the package is unpacked by it.
 
@@ -148,7 +153,8 @@ def make_run(step: Step, source: Source, params: t.Mapping[str, t.Any], sources:
         argv = [source.script, *FLAGS[step.kind].script_options]
         return Run(step.kind, step.action, step.have, version, argv, limit, "")
     path = sources.unpack(source, wanted)
-    options = install_options(step.kind, step.how, Options(params["install_path"], params["user"], params["group"]))
+    config = "" if params["register_runtime"] else runtime_config(params["record_folder"])
+    options = install_options(step.kind, step.how, Options(params["install_path"], params["user"], params["group"], config))
     # Of a .run that is to remove a package, only its own file matters.
     check = step.how != REMOVE and can_check(step.kind, wanted.version)
     # The installer of nnal refuses to work without them (install.sh of ascend-transformer-boost).

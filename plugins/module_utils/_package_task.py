@@ -15,7 +15,7 @@ import typing as t
 
 from ansible_collections.npufleet.ascend.plugins.module_utils._clock import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
-from ansible_collections.npufleet.ascend.plugins.module_utils._files import make_folders
+from ansible_collections.npufleet.ascend.plugins.module_utils._files import make_folders, write_text
 from ansible_collections.npufleet.ascend.plugins.module_utils._host import GIB, disk_free
 from ansible_collections.npufleet.ascend.plugins.module_utils._job import JobStatus
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_checks import (
@@ -34,8 +34,8 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._package_options i
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_plan import Plan, Step, plan_absent, plan_present
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_prerequisites import Host, Problem
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_reboot import reboot_reason, running_driver
-from ansible_collections.npufleet.ascend.plugins.module_utils._package_record import BEGUN, BOOT_ID, DONE, Record, Records
-from ansible_collections.npufleet.ascend.plugins.module_utils._package_runs import Source, Sources, make_run
+from ansible_collections.npufleet.ascend.plugins.module_utils._package_record import BEGUN, BOOT_ID, Record, Records
+from ansible_collections.npufleet.ascend.plugins.module_utils._package_runs import Source, Sources, make_run, runtime_config
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_state import Installed, Tree, read_state, same_version
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_table import KINDS
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_wanted import Wanted, read_kinds, read_packages
@@ -68,6 +68,7 @@ class PackageTask:
         self._sources = Sources(params, self._records)
         self._first: t.Optional[Plan] = None
         self._remembered: t.Dict[str, Record] = {}
+        self._unrecorded: t.Dict[str, Record] = {}
         self._changed = False
 
     def execute(self, check_mode: bool) -> Row:
@@ -157,8 +158,9 @@ class PackageTask:
         targets = [self._sources.target(one, state[one.kind], keep) for one in self._wanted.values()]
         records = self._remembered = self._records.read_all(KINDS)
         if not keep:  # check mode cannot write down what an installer came to while nobody looked
-            ended = [kind for kind in self._kinds if self._installers.ended_well(kind, state[kind])]
-            records = dict(records, **{kind: records[kind]._replace(phase=DONE) for kind in ended})
+            ended = {kind: self._installers.ended_well(kind, state[kind]) for kind in self._kinds}
+            self._unrecorded = {kind: record for kind, record in ended.items() if record}
+            records = dict(records, **self._unrecorded)
         if self._absent:
             return plan_absent(self._kinds, state, records, running)
         return plan_present(targets, state, records, self._params["allow_downgrade"], running)
@@ -214,6 +216,9 @@ class PackageTask:
         make_folders(path.rstrip("/"))
         if os.stat(path).st_mode & 0o755 != 0o755:
             os.chmod(path, 0o755)
+        if not self._params["register_runtime"]:
+            # The installer refuses a file that is not there (run_main.sh of mind-cluster).
+            write_text(runtime_config(self._params["record_folder"]), "{}\n", 0o600)
 
     def _foretell(self, plan: Plan, state: t.Mapping[str, Installed], case: Case, problems: t.Sequence[Problem]) -> Row:
         """What check mode says. What an earlier task of a real run puts right is told and does not stop it."""
@@ -238,17 +243,21 @@ class PackageTask:
         # While an installer works on the driver, nobody should ask it anything.
         asks = not pending and not running and any(kind in HDK for kind in self._kinds)
         runs = running_driver(self._host.run, self._params["install_path"], self._host.find) if asks else ""
-        reason = reboot_reason({kind: state[kind] for kind in self._kinds}, self._records, runs) if not pending and not running else ""
+        records = dict(self._records.read_all(self._kinds), **self._unrecorded)
+        looked_at = {kind: state[kind] for kind in self._kinds}
+        reason = reboot_reason(looked_at, records, self._records.boot_id, runs) if not pending and not running else ""
         shown = self._first or plan
         return {
             "changed": self._changed,
             "packages": [self._row(row, done, state, runs) for row, done in zip(plan.rows, shown.rows)],
             "needed_files": [one.path or one.artifact.file for one in self._lacking(plan)],
+            "unrecorded": list(self._unrecorded),
             "reboot_required": bool(reason),
             "reboot_reason": reason,
             "pending": pending,
             "progress": self._progress(running, fetching),
             "seconds": round(running[1].seconds if running else fetching.pending.seconds if fetching and fetching.pending else 0.0, 1),
+            "npus_before": self._records.npus_before(),
             "problems": [],
             "diff": {"before": shown.before(), "after": shown.after()},
         }

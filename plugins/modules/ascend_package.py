@@ -120,6 +120,13 @@ options:
     description: Install the driver although secure boot or kernel lockdown is on, since the site signs its modules.
     type: bool
     default: false
+  register_runtime:
+    description:
+      - Whether the installer of the Ascend Docker Runtime may write its runtime into Docker's C(daemon.json), as the default one.
+      - V(false) gives it another file instead. Its programs are installed, and whoever wants them registers them, such as with containerd by
+        M(npufleet.ascend.container_engine).
+    type: bool
+    default: true
   hdk:
     description: Version of the driver that the host will have, for the check that versions go together. By default the wanted or installed one.
     type: str
@@ -219,6 +226,13 @@ needed_files:
   returned: always
   type: list
   elements: str
+unrecorded:
+  description:
+    - Packages whose installer came to a good end while nobody looked, as when the play was interrupted.
+    - Check mode can only tell; any other run writes that down and removes what was unpacked for them.
+  returned: with O(state=present) and O(state=absent)
+  type: list
+  elements: str
 reboot_required:
   description: Must the host be rebooted before driver and firmware on disk are those that run?
   returned: always
@@ -227,6 +241,12 @@ reboot_reason:
   description: Why, in words.
   returned: always
   type: str
+npus_before:
+  description:
+    - Number of NPUs that the host had before driver or firmware changed, or null once all of them were seen again.
+    - The role P(npufleet.ascend.ascend_driver#role) writes it to the file C(npus) in O(record_folder), and deletes that.
+  returned: with O(state=present) and O(state=absent)
+  type: int
 problems:
   description: What would stop a real run, and is usually put right by an earlier task of it.
   returned: always

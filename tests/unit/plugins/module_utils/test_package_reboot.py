@@ -24,11 +24,10 @@ def reason(tmp_path, driver, record, running="", boot=BOOT, firmware=None, firmw
     records.write("driver", record)
     if firmware_record:
         records.write("firmware", firmware_record)
-    records.boot_id = boot
     state = {"driver": Installed(driver)}
     if firmware is not None:
         state["firmware"] = Installed(firmware)
-    return reboot_reason(state, records, running)
+    return reboot_reason(state, records.read_all(["driver", "firmware"]), boot, running)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +60,7 @@ def test_both_reasons_are_told(tmp_path):
 
 
 def test_other_packages_need_none(tmp_path):
-    assert reboot_reason({"toolkit": Installed("9.0.0")}, Records(str(tmp_path)), "25.5.0") == ""
+    assert reboot_reason({"toolkit": Installed("9.0.0")}, {"toolkit": PENDING}, BOOT, "25.5.0") == ""
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,13 @@ def test_what_is_written_is_read(records):
     assert records.read_all(["driver", "firmware"]) == {"driver": FULL, "firmware": Record()}
 
 
+@pytest.mark.parametrize(("text", "number"), [("8\n", 8), ("", None), ("eight", None), ("²", None), ("9" * 5000, None), (None, None)])
+def test_npus_that_were_there_are_a_number_or_unknown(records, tmp_path, text, number):
+    if text is not None:
+        put(tmp_path, "/deep/records/npus", text)
+    assert records.npus_before() == number
+
+
 def test_records_are_roots_alone(records):
     records.write("driver", FULL)
     assert file_mode(records.folder) == 0o700

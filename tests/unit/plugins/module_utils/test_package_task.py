@@ -243,10 +243,35 @@ def test_check_mode_sees_a_good_end_that_nobody_wrote_down(world):
     world.jobs["firmware"].end("good")
     foretold = run(world, *OLD, check=True)
     assert (foretold["changed"], actions(foretold), record(world, "firmware").phase) == (False, ["none", "none"], BEGUN)
+    assert (foretold["unrecorded"], foretold["reboot_required"]) == (["firmware"], True)
+    assert foretold["reboot_reason"] == "firmware 7.8.0.5.220 takes effect at the next boot"
     world.behaviour["firmware"] = ["slow"]
     run(world, *NEW, wait_slice=0)
     world.jobs["firmware"].end("rc1")
     assert actions(run(world, *NEW, check=True))[1] == "repair"
+
+
+def test_what_nobody_wrote_down_before_a_boot_needs_no_other(world):
+    world.behaviour["firmware"] = ["slow"]
+    put_driver(world.root, "25.5.0")
+    run(world, *OLD, wait_slice=0)
+    world.jobs["firmware"].end("good")
+    world.reboot()
+    foretold = run(world, *OLD, check=True)
+    assert (foretold["unrecorded"], foretold["reboot_required"]) == (["firmware"], False)
+    done = run(world, *OLD)
+    assert (done["unrecorded"], done["reboot_required"], record(world, "firmware").phase) == ([], False, DONE)
+
+
+def test_check_mode_sees_a_removal_that_nobody_wrote_down(world):
+    run(world, *OLD)
+    world.reboot()
+    world.behaviour["driver"] = ["slow"]
+    run(world, "driver", state="absent", wait_slice=0)
+    world.jobs["driver"].end("good")
+    foretold = run(world, "driver", state="absent", check=True)
+    assert (foretold["changed"], foretold["unrecorded"], foretold["reboot_required"]) == (False, ["driver"], True)
+    assert foretold["reboot_reason"] == "driver was removed since the last boot"
 
 
 def test_paths_are_checked_before_anything_else(world):
@@ -319,6 +344,15 @@ def test_another_version_waits_for_the_installer_that_runs(world):
     done = run(world, *OLD, allow_downgrade=True)
     assert versions(world, "driver", "firmware") == ["25.5.0", FIRMWARE["25.5.0"]]
     assert done["diff"]["before"] == "driver 26.0.rc1\nfirmware absent\n"
+
+
+@pytest.mark.parametrize("registers", [True, False])
+def test_the_docker_runtime_registers_itself_only_where_it_may(world, registers):
+    world.add_run(RUNTIME)
+    run(world, "docker_runtime=26.0.0", register_runtime=registers)
+    own = os.path.join(world.records, "unregistered_runtime.json")
+    assert ("--config-file-path=" + own in world.started[0][1]) is not registers
+    assert os.path.exists(own) is not registers
 
 
 def test_packages_of_another_call_wait_too_and_settle_nothing(world):
