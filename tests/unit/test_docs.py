@@ -29,7 +29,14 @@ CODE = re.compile(r"`([^`\n]+)`")
 FILE = re.compile(r"^(?:playbooks|roles|docs|scripts|plugins|inventories|molecule|tests|changelogs)/[\w./-]*\w$")
 PREFIXES = tuple(path.name + "_" for path in sorted((ROOT / "roles").iterdir()))
 # What roles register, or what belongs to an entry of a log; no inputs.
-OTHER_NAMES = {"model_weights_result", "kunpeng_host_result", "container_runtime_result", "ascend_driver_rebooted"}
+OTHER_NAMES = {
+    "model_weights_result",
+    "kunpeng_host_result",
+    "container_runtime_result",
+    "ascend_driver_rebooted",
+    "offline_bundle_result",
+    "offline_bundle_checksums",
+}
 OTHER_WORDS = {"attributes"}
 
 
@@ -111,8 +118,9 @@ def test_make_targets_that_are_named_exist(name):
 
 def test_readme_lists_every_playbook_role_and_module():
     listed = {pathlib.PurePath(path).stem for path in LINK.findall(text_of("README.md")) if path.startswith("playbooks/")}
-    # targets.yml is a part of the others and does nothing by itself.
-    assert listed == {path.stem for path in (ROOT / "playbooks").glob("*.yml")} - {"site", "targets"}
+    # Parts of the others, which do nothing useful by themselves.
+    parts = {"site", "targets", "layers_preflight", "needs", "offline"}
+    assert listed == {path.stem for path in (ROOT / "playbooks").glob("*.yml")} - parts
     roles = {path.split("/")[1] for path in LINK.findall(text_of("README.md")) if path.startswith("roles/")}
     assert roles == {path.name for path in (ROOT / "roles").iterdir()}
     modules = set(re.findall(r"^\| `npufleet\.ascend\.(\w+)` \|", text_of("README.md"), re.MULTILINE))

@@ -22,7 +22,7 @@ PLAYBOOKS = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("play
 RECIPES = yaml.safe_load((ROOT / "roles/vllm_engine/vars/recipes.yml").read_text(encoding="utf-8"))["__vllm_engine_recipes"]
 RECIPE_KEYS = {"accelerator", "description", "status", "source", "args", "env"}
 # The engine's file sets variables; in the other one all stand behind a "#".
-PRODUCTION = ["inventories/production/group_vars/engines/{0}.yml".format(name) for name in ("engine", "host")]
+PRODUCTION = ["inventories/production/group_vars/engines/{0}.yml".format(name) for name in ("engine", "host", "bundle")]
 LOCAL_SETTINGS = "inventories/local/group_vars/engines.yml"
 
 # Variables of Ansible itself, which are no injected facts.
@@ -95,7 +95,8 @@ def test_every_option_says_what_it_is(role):
         assert option["description"] and option["type"], name
         assert ("elements" in option) == (option["type"] == "list"), name
         assert option.get("no_log", False) == bool(SECRET.search(name)), name
-        assert "choices" not in option or option["default"] in option["choices"], name
+        defaults = option.get("default") if option["type"] == "list" else [option.get("default")]
+        assert "choices" not in option or set(defaults) <= set(option["choices"]), name
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -63,6 +63,12 @@ def site(variables):
 
 
 @pytest.fixture(scope="session")
+def containerd(variables):
+    """The host with containerd."""
+    return _hosts(variables)["containerd-bare"]
+
+
+@pytest.fixture(scope="session")
 def podman(variables):
     """The host with Podman."""
     return _hosts(variables)["podman-bare"]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the role made of three hosts: one bare, one with a Docker that a site configured, one for Podman."""
+"""What the role made of four hosts: one bare, one with a Docker that a site configured, one for containerd, one for Podman."""
 
 from __future__ import annotations
 
@@ -63,6 +63,17 @@ def test_explicit_devices_and_mounts_need_no_runtime(bare):
     assert {"davinci1", "davinci_manager", "libdcmi.so"} <= set(listing) and "davinci0" not in listing
 
 
+def test_containerd_knows_the_runtime_and_keeps_its_default(containerd):
+    dump = containerd.sh("containerd config dump")
+    assert ADR in dump and 'default_runtime_name = "runc"' in dump
+    assert not containerd.host.file("/etc/docker").exists
+
+
+def test_a_container_of_containerd_gets_the_npus_it_asks_the_runtime_for(containerd):
+    run = "ctr run --rm --runc-binary {0} --env ASCEND_VISIBLE_DEVICES=0,2 --rootfs /opt/image npus /bin/ls /dev".format(ADR)
+    assert [name for name in containerd.sh(run).split() if name.startswith("davinci")] == ["davinci0", "davinci2", "davinci_manager"]
+
+
 def test_podman_knows_the_runtime_and_keeps_its_default(podman):
     ask = "podman {0} info --format '{{{{.Host.OCIRuntime.Name}}}}'"
     assert podman.sh(ask.format("--runtime wrapped")) == "wrapped"
@@ -73,7 +84,7 @@ def test_podman_knows_the_runtime_and_keeps_its_default(podman):
 def test_verify_agrees(play):
     done = play("verify.yml")
     assert done.returncode == 0, done.stdout
-    assert "docker 20.10" in done.stdout and "podman 4.3" in done.stdout
+    assert "docker 20.10" in done.stdout and "podman 4.3" in done.stdout and "containerd 1.6" in done.stdout
     assert "changed=0" in done.stdout and "changed=1" not in done.stdout
 
 
@@ -81,7 +92,7 @@ def test_a_second_run_leaves_the_daemons_alone(play, bare, site):
     starts = [bare.start(), site.start()]
     times = [place.host.file("/etc/docker/daemon.json").mtime for place in (bare, site)]
     done = play("converge.yml")
-    assert done.returncode == 0 and done.stdout.count("changed=0") == 3, done.stdout
+    assert done.returncode == 0 and done.stdout.count("changed=0") == 4, done.stdout
     assert [bare.start(), site.start()] == starts
     assert [place.host.file("/etc/docker/daemon.json").mtime for place in (bare, site)] == times
 

@@ -103,6 +103,6 @@ def test_the_installer_ran_again_and_docker_was_restarted(play, site):
     assert (site.info()["DefaultRuntime"], site.daemon_json()["default-runtime"]) == ("site", "site")
 
 
-def test_without_the_licence_nothing_is_installed(play, podman):
+def test_podman_gets_no_ascend_runtime(play, podman):
     done = play("converge.yml", "podman-bare", container_runtime_ascend=True)
-    assert done.returncode == 2 and "for Docker alone" in done.stdout, done.stdout
+    assert done.returncode == 2 and "does not support Podman" in done.stdout, done.stdout

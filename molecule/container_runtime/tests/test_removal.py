@@ -10,6 +10,8 @@ import json
 
 testinfra_hosts = ["local://"]
 
+ADR = "/usr/local/Ascend/Ascend-Docker-Runtime/ascend-docker-runtime"
+
 
 def test_what_containers_use_goes_only_with_consent(play, site):
     site.sh("docker rm --force serving && docker run --detach --stop-timeout=1 --name serving --runtime ascend box:1 sleep 100000")
@@ -19,7 +21,7 @@ def test_what_containers_use_goes_only_with_consent(play, site):
     site.sh("docker rm --force serving && docker run --detach --stop-timeout=1 --name serving box:1 sleep 100000")
 
 
-def test_everything_is_as_it_was(play, bare, site, podman):
+def test_everything_is_as_it_was(play, bare, site, containerd, podman):
     bare.image()
     bare.sh("docker run --detach --stop-timeout=1 --name other box:1 sleep 100000")
     starts = [bare.start(), site.start()]
@@ -33,9 +35,11 @@ def test_everything_is_as_it_was(play, bare, site, podman):
     for place in (bare, site):
         assert not place.host.file("/usr/local/Ascend/Ascend-Docker-Runtime").exists
         assert not place.host.file("/var/lib/npufleet/container_engine/docker.json").exists
+    assert not containerd.host.file("/usr/local/Ascend/Ascend-Docker-Runtime").exists
+    assert ADR not in containerd.sh("containerd config dump")
     assert not podman.host.file("/etc/containers/containers.conf.d/npufleet.conf").exists
     again = play("remove.yml", container_runtime_restart=False)
-    assert again.returncode == 0 and again.stdout.count("changed=0") == 3, again.stdout
+    assert again.returncode == 0 and again.stdout.count("changed=0") == 4, again.stdout
 
 
 def test_packages_go_only_when_asked_and_data_stays(play, bare):

@@ -19,7 +19,7 @@ ONE = "ubuntu-a2"
 REFUSED = {
     "ascend_driver_version=latest": "latest",
     "npufleet_layers=['ascend_drvier']": "There is no layer ascend_drvier",
-    "cann_packages=['toolkitt']": "There is no CANN package toolkitt",
+    "cann_packages=['toolkitt']": "Got no match for: toolkitt",
     "ascend_driver_version=26.0.rc1 ascend_driver_accept_licence=false": "licence",
     "ascend_driver_version=25.2.0": "allow_downgrade",
 }
