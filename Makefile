@@ -57,6 +57,7 @@ docs: setup-dev ## Generate the tables of the documents
 	@$(VENV)/python scripts/generate_role_tables.py
 	@$(VENV)/python scripts/generate_signatures_doc.py
 	@$(VENV)/python scripts/generate_compatibility_doc.py
+	@$(VENV)/python scripts/generate_recipes_doc.py
 
 clean: ## Remove what the tests made in this checkout
 	rm -rf .venv .venvs .cache .ansible .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage tests/output
