@@ -33,6 +33,10 @@ options:
     type: list
     elements: dict
     default: []
+  raises:
+    description: Whether an impossible plan ends the task. V(false) returns the message as C(problem), and nothing else.
+    type: bool
+    default: true
 seealso:
   - module: npufleet.ascend.npu_facts
 """
@@ -63,7 +67,7 @@ RETURN = r"""
 _value:
   description:
     - C(engines), a list with one row for each engine and host; C(hosts), what is left of each host and which chips cannot be used and why;
-      and C(text), all of it as a table for people.
+      and C(text), all of it as a table for people. Or C(problem), see O(raises).
   type: dict
 """
 
@@ -75,11 +79,13 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._plan_fleet import
 from ansible_collections.npufleet.ascend.plugins.module_utils._plan_summary import text
 
 
-def vllm_plan(hosts: t.Any, engines: t.Any, running: t.Any = None) -> t.Dict[str, t.Any]:
+def vllm_plan(hosts: t.Any, engines: t.Any, running: t.Any = None, raises: bool = True) -> t.Dict[str, t.Any]:
     """Return the plan and its text."""
     try:
         plan = make_plan(hosts, engines, running)
     except NpufleetError as exc:
+        if not raises:
+            return {"problem": str(exc)}
         raise AnsibleFilterError("vllm_plan: {0}".format(exc)) from exc
     return dict(plan, text=text(plan))
 

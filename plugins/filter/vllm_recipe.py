@@ -57,6 +57,10 @@ options:
     description: Names of the files in the weights folder, to see whether they fit. Null when they are not known.
     type: list
     elements: str
+  raises:
+    description: Whether a recipe that does not exist ends the task. V(false) returns the message in C(problems), and nothing else.
+    type: bool
+    default: true
 seealso:
   - module: npufleet.ascend.npu_facts
 """
@@ -116,6 +120,7 @@ def vllm_recipe(
     args: Options = None,
     env: Options = None,
     files: t.Optional[t.Sequence[str]] = None,
+    raises: bool = True,
 ) -> t.Dict[str, t.Any]:
     """Return the chosen recipe with what is laid on it."""
     try:
@@ -123,6 +128,8 @@ def vllm_recipe(
         found = problems(chosen, args, env, files)
         wanted, variables = combined(chosen, args or {}, env or {})
     except NpufleetError as exc:
+        if not raises:
+            return {"problems": [str(exc)]}
         raise AnsibleFilterError("vllm_recipe: {0}".format(exc)) from exc
     return dict(chosen, args=wanted, env=variables, problems=found)
 

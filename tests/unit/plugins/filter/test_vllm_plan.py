@@ -33,3 +33,8 @@ def test_a_plan_with_its_text_and_what_runs():
 def test_one_message(hosts, engines, running):
     with pytest.raises(AnsibleFilterError, match=r"vllm_plan: .*Where: .*What to do: "):
         vllm_plan(hosts, engines, running)
+
+
+def test_the_message_can_be_had_instead_of_a_failure():
+    (said,) = vllm_plan({}, "a", raises=False).items()
+    assert said[0] == "problem" and "Where: " in said[1]

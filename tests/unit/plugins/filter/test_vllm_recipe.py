@@ -55,3 +55,8 @@ def test_errors_are_those_of_the_filter(documents, name, words):
     with pytest.raises(AnsibleFilterError) as caught:
         vllm_recipe(documents, name, "a2", "0.23")
     assert str(caught.value).startswith("vllm_recipe: ") and words in str(caught.value)
+
+
+def test_the_message_can_be_had_as_a_problem():
+    (problem,) = vllm_recipe(DOCUMENTS, "my-modell", "a2", "0.23", raises=False)["problems"]
+    assert "Did you mean my-model" in problem
