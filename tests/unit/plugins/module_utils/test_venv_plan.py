@@ -59,10 +59,9 @@ def test_where_it_comes_from_and_patch_releases_of_python_do_not_count():
     assert same.digest() == spec().digest()
 
 
-@pytest.mark.parametrize(("machine", "requirement"), [("x86_64", "torch==2.13.0+cpu"), ("aarch64", "torch==2.13.0")])
-def test_the_cpu_build_of_torch(machine, requirement):
-    assert spec(machine=machine).torch_requirement == requirement
-    assert requirement in build_script(spec(machine=machine)).split()
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_the_cpu_build_of_torch(machine):
+    assert "torch==2.13.0+cpu" in build_script(spec(machine=machine)).split()
 
 
 def test_the_marker_says_what_was_built_and_by_whom():
