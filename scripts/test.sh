@@ -164,7 +164,7 @@ engine_scenarios() {
 host_scenarios() {
   # Kylin has Python 3.7, which 2.17 is the last to manage.
   if [ -d "$oldest" ]; then echo "2.17.14 $oldest host_prepare"; fi
-  for scenario in remove air_gap aarch64 reboot container_runtime; do echo "newest $newest $scenario"; done
+  for scenario in host_upgrade remove air_gap aarch64 reboot container_runtime; do echo "newest $newest $scenario"; done
 }
 
 # Environments of the older ansible-core, then scenarios, two at a time: a scenario waits for half of its time.
@@ -190,7 +190,7 @@ molecule_all() {
 hosts() {
   say "molecule: servers"
   [ "$(cores | wc -l)" = 2 ] || skip host_prepare "ansible-core 2.17 needs Python 3.10 to 3.12"
-  molecule_run "debian-systemd ubuntu-22.04 ubuntu-22.04-aarch64 openeuler-22.03 openeuler-24.03 uos kylin-v10" host_scenarios
+  molecule_run "debian-systemd debian-systemd-rsync ubuntu-22.04 ubuntu-22.04-aarch64 openeuler-22.03 openeuler-24.03 uos kylin-v10" host_scenarios
 }
 
 [ $# -gt 0 ] || set -- all

@@ -221,6 +221,8 @@ class Fetch:
         left = state.total - (have if resumed else 0)
         if left > 0:
             check_disk(os.path.dirname(self._path), left, os.path.basename(self._path))
+        # Whoever is killed from here on has this file, and can go on with it.
+        state.keep(self._clock.now())
 
     def _receive(self, answer: t.Any, part: t.IO[bytes], state: _State, deadline: float) -> bool:
         while True:

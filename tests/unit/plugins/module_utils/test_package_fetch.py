@@ -139,6 +139,15 @@ def test_a_big_file_comes_in_slices(path):
     assert Fetched(False, 340 * 10**6, 0).progress() == "340 MB"
 
 
+def test_who_is_killed_in_the_first_slice_has_lost_nothing(path):
+    server = Server(("cut", 3000, KeyboardInterrupt()), "ok")
+    with pytest.raises(KeyboardInterrupt):
+        go(server, path)
+    assert go(server, path).done
+    assert [request.get_header("Range") for request in server.requests] == [None, "bytes=3000-"]
+    assert content(path) == CONTENT
+
+
 def test_a_server_that_cannot_resume_is_read_in_one_go(path):
     server = Server("no range")
     results = finish(server, path, seconds=2.5)
