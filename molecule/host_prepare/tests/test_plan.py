@@ -2,9 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The plan for an engine on the NPUs of this host: what would be given to it, or one reason why nothing can."""
+"""The plan for an engine on the NPUs of one host: what would be given to it, or one reason why nothing can."""
 
 from __future__ import annotations
+
+import json
 
 import pytest
 
@@ -14,7 +16,8 @@ testinfra_hosts = ["local://"]
 @pytest.fixture
 def plan(run_playbook):
     def run(recipe):
-        return run_playbook("npufleet.ascend.plan", "-e", "npufleet_vllm_ascend_version=0.23.0.post1", "-e", "vllm_engine_recipe=" + recipe)
+        variables = {"npufleet_vllm_ascend_version": "0.23.0.post1", "vllm_engine_recipe": recipe}
+        return run_playbook("npufleet.ascend.plan", "--limit", "localhost,ubuntu-a2", "--extra-vars", json.dumps(variables))
 
     return run
 
