@@ -24,7 +24,6 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._service import (
     Runtime,
     ServiceState,
     empty_temporary,
-    files_current,
     make_folder,
 )
 
@@ -81,18 +80,20 @@ class Engine:
             defined=self.service.defined,
             running=self.service.running,
             enabled=self.service.enabled,
-            files_current=files_current(self._runtime.files(self.spec)),
+            files_current=self._runtime.as_written(self.spec),
             digest=record.get("digest"),
             applied=record.get("spec"),
             unfinished="digest" in record and record["digest"] is None,
             restarting=self.service.restarting,
             folder=os.path.isdir(self.spec.working_directory),
+            drift=tuple(self._runtime.drift(self.spec)) if self.service.defined else (),
         )
 
     def apply(self, plan: Plan) -> None:
         """Carry out the steps in order. The record says "unfinished" until all are done, so that an interrupted run is seen by the next."""
         defines = "define" in plan.steps
         if defines:
+            self._runtime.prepare(self.spec)
             make_folder(self.spec)
             self._write_record(dict(self._record(), digest=None))
         for step in plan.steps:

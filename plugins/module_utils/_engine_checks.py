@@ -161,13 +161,15 @@ def _check_length(values: t.Mapping[str, t.Any], shape: ModelShape) -> None:
         )
 
 
-def check_shared_memory(free: int) -> None:
-    """:raises CheckError: when fewer than SHARED_MEMORY_BYTES bytes are free in /dev/shm"""
+def check_shared_memory(free: int, where: str = "/dev/shm") -> None:
+    """:raises CheckError: when fewer than SHARED_MEMORY_BYTES bytes are free in /dev/shm of the host, or of a container to be"""
     if free < SHARED_MEMORY_BYTES:
         raise CheckError(
             "the engine needs {0} MiB of shared memory and {1} MiB are free".format(SHARED_MEMORY_BYTES // 1024**2, free // 1024**2),
-            where="/dev/shm",
-            remedy="Remount it larger (mount -o remount,size=1g /dev/shm), or run the container with --shm-size=1g",
+            where=where,
+            remedy="Remount it larger (mount -o remount,size=1g /dev/shm), or run the container with --shm-size=1g"
+            if where == "/dev/shm"
+            else "Give at least {0}".format(SHARED_MEMORY_BYTES),
         )
 
 

@@ -23,7 +23,7 @@ class Actual(t.NamedTuple):
     ``applied`` is the public spec that the last finished launch recorded, ``digest`` its digest; ``files_current`` tells whether the
     service files on disk are those that the wanted spec renders. ``unfinished`` is True after a launch that was interrupted: whoever
     started it had consent, so going on needs none. ``restarting`` is True while nothing runs and the service manager is about to start the
-    engine again. ``folder`` tells whether the engine's folder is there.
+    engine again. ``folder`` tells whether the engine's folder is there. ``drift`` are differences that only the service manager sees.
     """
 
     defined: bool = False
@@ -35,6 +35,7 @@ class Actual(t.NamedTuple):
     unfinished: bool = False
     restarting: bool = False
     folder: bool = False
+    drift: t.Tuple[str, ...] = ()
 
 
 class Plan(t.NamedTuple):
@@ -119,10 +120,29 @@ def differences(spec: EngineSpec, actual: Actual) -> t.List[str]:
         for name in COMPARED
         if applied.get(name) != wanted[name]
     ]
+    words += _container_differences(applied.get("container"), wanted.get("container"))
+    words += actual.drift
     if not words and actual.digest != spec.digest():
         words.append("a secret changed" if actual.digest else "the last launch did not finish")
     if not words and not actual.files_current:
-        words.append("a service file is missing or not as this version of the collection writes it")
+        what = "a service file is missing or" if spec.container is None else "the container or the file of its key is"
+        words.append(what + " not as this version of the collection writes it")
+    return words
+
+
+def _container_differences(before: t.Any, after: t.Any) -> t.List[str]:
+    """One entry a setting of the container; of lists only what came and went."""
+    if before == after:
+        return []
+    if not before or not after:
+        return ["container: {0} -> {1}".format(*(_brief(side["image"] if side else None) for side in (before, after)))]
+    words = []
+    for key in sorted(set(before) | set(after)):
+        old, new = before.get(key), after.get(key)
+        if old != new and isinstance(old, list) and isinstance(new, list):
+            old, new = [one for one in old if one not in new] or "(none)", [one for one in new if one not in old] or "(none)"
+        if before.get(key) != after.get(key):
+            words.append("container.{0}: {1} -> {2}".format(key, _brief(old), _brief(new)))
     return words
 
 

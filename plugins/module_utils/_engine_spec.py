@@ -6,17 +6,19 @@
 
 """What is wanted of one engine: the command, its environment, where it listens. Values only, no I/O.
 
-The same EngineSpec renders a systemd unit and a supervisor program. It is the one place that knows one accelerator from another.
+The same EngineSpec renders a systemd unit, a supervisor program and a container. It is the one place that tells accelerators apart.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import typing as t
 
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_args import check_owned, to_argv
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_spec import Container, build_container
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.plugins.module_utils._http import KEY_PATTERN
 
@@ -34,16 +36,13 @@ TEMPORARY = "tmp"
 # The path of a socket has at most 107 bytes (unix(7)); behind the folder come /tmp/ and a UUID of 36.
 SOCKET_FOLDER_LENGTH = 107 - len("/tmp/") - 36
 
-# What a CPU engine needs besides the arguments. KV cache in GiB; without a limit vLLM takes a share of the memory of the NUMA node.
-# HF_HUB_OFFLINE and the two usage variables: an engine makes no network call of its own (vLLM docs, environment variables).
+# An engine makes no network call of its own (vLLM docs, environment variables).
+OFFLINE_ENV = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "VLLM_DO_NOT_TRACK": "1", "VLLM_NO_USAGE_STATS": "1"}
+# What an engine needs besides the arguments. KV cache of the CPU engine in GiB; without a limit vLLM takes a share of the memory of the
+# NUMA node. On NPUs everything else is in the image or comes from the recipe.
 ACCELERATOR_ENV: t.Dict[str, t.Dict[str, str]] = {
-    "cpu": {
-        "HF_HUB_OFFLINE": "1",
-        "TRANSFORMERS_OFFLINE": "1",
-        "VLLM_CPU_KVCACHE_SPACE": "1",
-        "VLLM_DO_NOT_TRACK": "1",
-        "VLLM_NO_USAGE_STATS": "1",
-    },
+    "ascend": OFFLINE_ENV,
+    "cpu": dict(OFFLINE_ENV, VLLM_CPU_KVCACHE_SPACE="1"),
 }
 
 
@@ -66,6 +65,7 @@ class EngineSpec(t.NamedTuple):
     working_directory: str
     user: t.Optional[str]
     stop_seconds: int
+    container: t.Optional[Container] = None
 
     @property
     def base_url(self) -> str:
@@ -80,30 +80,41 @@ class EngineSpec(t.NamedTuple):
 
     def public(self) -> t.Dict[str, t.Any]:
         """The spec without its secrets, as shown in diffs and results: plain JSON values."""
-        shown: t.Dict[str, t.Any] = {key: value for key, value in self._asdict().items() if key not in ("secret_env", "env", "argv")}
+        hidden = ("secret_env", "env", "argv", "container")
+        shown: t.Dict[str, t.Any] = {key: value for key, value in self._asdict().items() if key not in hidden}
         shown["argv"] = list(self.argv)
         shown["env"] = dict(self.env)
         shown["secrets"] = sorted(name for name, _value in self.secret_env)
+        if self.container is not None:
+            shown["container"] = self.container.shown()
         return shown
 
     def digest(self) -> str:
         """SHA-256 over the whole spec, secrets included: kept only in a file of mode 0600."""
-        return hashlib.sha256(json.dumps(self._asdict(), sort_keys=True).encode()).hexdigest()
+        values = {key: value for key, value in self._asdict().items() if key != "container"}
+        if self.container is not None:
+            values["container"] = self.container.shown()
+        return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
-def build_spec(params: t.Mapping[str, t.Any]) -> EngineSpec:
+def build_spec(params: t.Mapping[str, t.Any], exists: t.Callable[[str], bool] = os.path.exists) -> EngineSpec:
     """Build the spec from the options of vllm_engine.
 
-    :raises SpecError, ArgumentError: names the option that is wrong
+    :param exists: tells whether a path of this host exists; asked for the driver's files alone
+    :raises SpecError, ArgumentError, ContainerError: names the option that is wrong
     """
     _check_names(params)
     check_owned(params["args"])
     folder = params["home"].rstrip("/") + "/engines/" + params["name"]
-    env = dict(ACCELERATOR_ENV[params["accelerator"]], **_folders_env(params["venv"].rstrip("/"), folder))
+    container = build_container(params, folder, exists) if params["runtime"] == "docker" else None
+    venv = (params["venv"] or "").rstrip("/")
+    env = dict(ACCELERATOR_ENV[params["accelerator"]], **(_folders_env(venv, folder) if container is None else _container_env(folder)))
     env.update({str(key): str(value) for key, value in params["env"].items()})
     served = params["served_model_name"] or params["model"].rstrip("/").rpartition("/")[2]
-    command = [params["venv"].rstrip("/") + "/bin/vllm", "serve", params["model"], "--host", params["host"], "--port", str(params["port"])]
-    command += ["--served-model-name", served, *to_argv(params["args"])]
+    # Behind a published port the engine listens on every address of its own network.
+    host = "0.0.0.0" if container is not None and container.published else params["host"]
+    command = ["vllm" if container is not None else venv + "/bin/vllm", "serve", params["model"], "--host", host]
+    command += ["--port", str(params["port"]), "--served-model-name", served, *to_argv(params["args"])]
     _check_lines(dict(params, args=" ".join(command)))
     secrets = {"VLLM_API_KEY": params["api_key"]} if params["api_key"] else {}
     return EngineSpec(
@@ -119,7 +130,19 @@ def build_spec(params: t.Mapping[str, t.Any]) -> EngineSpec:
         working_directory=folder,
         user=params["user"],
         stop_seconds=params["stop_timeout"],
+        container=container,
     )
+
+
+def _container_env(folder: str) -> t.Dict[str, str]:
+    """Logs of CANN and of the plugin go below HOME, and compiled kernels outlive the container. PATH is the image's."""
+    work = folder + "/work"
+    return {
+        "HOME": work,
+        "TORCHINDUCTOR_CACHE_DIR": work + "/cache/torchinductor",
+        "VLLM_CACHE_ROOT": work + "/cache/vllm",
+        "XDG_CACHE_HOME": work + "/cache",
+    }
 
 
 def _folders_env(venv: str, folder: str) -> t.Dict[str, str]:
@@ -145,8 +168,13 @@ def _check_names(params: t.Mapping[str, t.Any]) -> None:
         )
     if not 1 <= params["port"] <= 65535:
         raise SpecError("the port {0} does not exist".format(params["port"]), where="port", remedy="Give a port from 1 to 65535")
-    for option in ("venv", "model", "home"):
-        if not params[option].startswith("/"):
+    in_container = params["runtime"] == "docker"
+    if params["accelerator"] == "ascend" and not in_container:
+        raise SpecError(
+            "an engine on NPUs runs in a container", where="runtime", remedy="Set vllm_engine_runtime to docker, or the accelerator to cpu"
+        )
+    for option in ("model", "home") if in_container else ("venv", "model", "home"):
+        if not str(params[option] or "").startswith("/"):
             raise SpecError(
                 "{0} is no absolute path: {1}".format(option, params[option]), where=option, remedy="Give the whole path on the host"
             )

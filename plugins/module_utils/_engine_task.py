@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import pwd
+import sys
 import typing as t
 
 from ansible_collections.npufleet.ascend.plugins.module_utils._command import Runner, find_tool
@@ -24,10 +25,21 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._engine_checks imp
     memory_needed,
     model_shape,
 )
-from ansible_collections.npufleet.ascend.plugins.module_utils._engine_plan import Plan, consent, make_plan
-from ansible_collections.npufleet.ascend.plugins.module_utils._engine_probe import CATALOGUE_NAME, check_with_parser, read_catalogue
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_client import Docker
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_image import Fetching, fetch_image
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_options import container_options
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_probe import ImageOptions
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_render import container_of, docker_command
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_plan import Actual, Plan, consent, make_plan
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_probe import (
+    CATALOGUE_NAME,
+    ProbeError,
+    check_with_parser,
+    read_catalogue,
+)
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_spec import EngineSpec, build_spec
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
+from ansible_collections.npufleet.ascend.plugins.module_utils._files import make_folders, write_text
 from ansible_collections.npufleet.ascend.plugins.module_utils._host import (
     check_port,
     check_user,
@@ -38,9 +50,10 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._host import (
 )
 from ansible_collections.npufleet.ascend.plugins.module_utils._http import Fetch
 from ansible_collections.npufleet.ascend.plugins.module_utils._model_folder import inspect as inspect_model
+from ansible_collections.npufleet.ascend.plugins.module_utils._runtime_docker import DockerRuntime
 from ansible_collections.npufleet.ascend.plugins.module_utils._runtime_supervisor import SupervisorRuntime
 from ansible_collections.npufleet.ascend.plugins.module_utils._runtime_systemd import SystemdRuntime
-from ansible_collections.npufleet.ascend.plugins.module_utils._service import Runtime
+from ansible_collections.npufleet.ascend.plugins.module_utils._service import Runtime, RuntimeAdapterError, UnreachableError
 from ansible_collections.npufleet.ascend.plugins.module_utils._user_access import Need, check_access
 
 SHARED_MEMORY = "/dev/shm"
@@ -54,6 +67,8 @@ def choose_runtime(params: t.Mapping[str, t.Any], run: Runner) -> Runtime:
     :raises NpufleetError: the wanted service manager is not there
     """
     kind = params["runtime"]
+    if kind == "docker":
+        return DockerRuntime(Docker(container_options(params["container"])["docker_host"]))
     if kind == "systemd" or (kind == "auto" and systemd_is_init()):
         systemctl, journalctl = find_tool("systemctl", ["/bin", "/usr/bin"]), find_tool("journalctl", ["/bin", "/usr/bin"])
         if not systemctl or not journalctl or not systemd_is_init():
@@ -80,10 +95,12 @@ class EngineTask:
         params = params if os.geteuid() == 0 else dict(params, user=None)
         self._params = params
         self._run = run
+        self._clock = clock
         self._spec: EngineSpec = build_spec(params)
         self._runtime = runtime or choose_runtime(params, run)
         self._engine = Engine(self._spec, self._runtime, fetch, clock)
         self._warn: t.List[str] = []
+        self._catalogue: t.Optional[t.Tuple[str, str]] = None
 
     def execute(self, check_mode: bool) -> t.Dict[str, t.Any]:
         """Do the work and return the result of the module; ``warn`` holds the warnings.
@@ -92,7 +109,9 @@ class EngineTask:
         :raises EngineFailedError: the engine does not answer
         """
         state = self._params["state"]
-        plan = make_plan(self._spec, self._engine.inspect(), state)
+        if state == "fetched":
+            return self._fetch(check_mode)
+        plan = make_plan(self._spec, self._inspect(check_mode), state)
         if state == "started" and plan.steps == ("start",) and not check_mode:
             self._engine.check_launch()
         if {"define", "start"} & set(plan.steps):
@@ -107,6 +126,7 @@ class EngineTask:
         acts = agreed and plan.changed and not check_mode
         if acts:
             self._engine.apply(plan)
+            self._keep_catalogue()
         waited: t.Dict[str, t.Any] = {}
         if agreed and not check_mode and (state in ("started", "restarted") or "start" in plan.steps):
             try:
@@ -115,6 +135,22 @@ class EngineTask:
                 exc.changed = exc.changed or acts
                 raise
         return self._result(plan, agreed, waited, check_mode)
+
+    def _fetch(self, check_mode: bool) -> t.Dict[str, t.Any]:
+        """The image alone, before anything is interrupted."""
+        docker = self._docker()
+        fetching = Fetching(container_of(self._spec), self._params["home"], sys.executable, docker)
+        return fetch_image(fetching, self._clock.now, self._clock.sleep, self._params, check_mode)
+
+    def _inspect(self, check_mode: bool) -> Actual:
+        """In check mode a first run may find no container engine: an earlier task would have brought it, and nothing runs in it."""
+        try:
+            return self._engine.inspect()
+        except UnreachableError as exc:
+            if not check_mode:
+                raise
+            self._warn.append(str(exc))
+            return Actual()
 
     def _result(self, plan: Plan, agreed: bool, waited: t.Mapping[str, t.Any], check_mode: bool) -> t.Dict[str, t.Any]:
         after = plan.after if agreed else plan.before
@@ -134,6 +170,8 @@ class EngineTask:
             "needs_consent": plan.interrupts and plan.action == "replace" and self._params["replace"] is None,
             "pending_changes": [] if agreed else list(plan.reasons),
         }
+        if self._spec.container is not None:
+            engine["command"] = docker_command(self._spec)
         return {
             "changed": plan.changed and agreed,
             "engine": engine,
@@ -148,23 +186,65 @@ class EngineTask:
         args = self._params["args"]
         weight_bytes, shape = self._look_at_model(check_mode)
         check_args_together(args, shape, self._spec.accelerator)
-        if self._look_at_venv(check_mode):
+        if self._spec.container is not None:
+            # First: what asks the image for its options is a container as well.
+            if self._tolerate(lambda: self._runtime.check(self._spec), check_mode):
+                self._check_image_options(plan)
+        elif self._look_at_venv(check_mode):
             catalogue = read_catalogue(self._params["venv"], self._run, write=not check_mode)
-            options = parse_catalogue(catalogue, os.path.join(self._params["venv"], CATALOGUE_NAME))
-            check_args(args, options, json.loads(catalogue).get("version", "?"))
-            if plan.interrupts:
-                # Only now: it takes seconds, and without a running engine the new one is its own parser.
-                check_with_parser(self._params["venv"], self._spec.argv[COMMAND_WORDS:], self._run)
+            self._check_options(catalogue, self._params["venv"], self._run, plan)
         if "start" in plan.steps:
-            pid = self._engine.service.pid
-            check_port(self._spec.port, pid)
-            if not pid and os.path.isdir(SHARED_MEMORY):
-                check_shared_memory(disk_free(SHARED_MEMORY))
-            check_memory(memory_needed(weight_bytes, dict(self._spec.env)), memory_available(), resident_bytes(pid) if pid else 0)
-        self._tolerate(lambda: self._runtime.check(self._spec), check_mode)
+            self._check_resources(weight_bytes)
+        if self._spec.container is None:
+            self._tolerate(lambda: self._runtime.check(self._spec), check_mode)
         self._warn.extend(self._runtime.doubts(self._spec))
         if self._spec.user and self._tolerate(lambda: check_user(str(self._spec.user)), check_mode):
             check_access(self._spec.user, self._needs())
+
+    def _check_options(self, catalogue: str, folder: str, run: Runner, plan: Plan) -> None:
+        options = parse_catalogue(catalogue, os.path.join(folder, CATALOGUE_NAME))
+        check_args(self._params["args"], options, json.loads(catalogue).get("version", "?"))
+        if plan.interrupts:
+            # Only now: it takes seconds, and without a running engine the new one is its own parser.
+            check_with_parser(folder, self._spec.argv[COMMAND_WORDS:], run)
+
+    def _check_image_options(self, plan: Plan) -> None:
+        """What is in an image is not ours: where it does not answer, the launch itself tells why."""
+        try:
+            asked = ImageOptions(self._spec, self._docker(), self._params["home"])
+            catalogue = read_catalogue(asked.folder, asked.run, write=False) if asked.folder else ""
+        except (ProbeError, RuntimeAdapterError) as exc:
+            self._warn.append("the options were not checked: {0}".format(exc))
+            return
+        if not catalogue:
+            self._warn.append("the image is not on this host yet, so the options were not checked")
+            return
+        self._check_options(catalogue, asked.folder, asked.run, plan)
+        self._catalogue = (asked.folder, catalogue)
+
+    def _docker(self) -> Docker:
+        if isinstance(self._runtime, DockerRuntime):
+            return self._runtime.docker
+        raise NpufleetError("only a container has an image", where="state", remedy="Set vllm_engine_runtime to docker")
+
+    def _keep_catalogue(self) -> None:
+        """Asking an image takes seconds, so its answer is kept; but nothing is written before every check passed."""
+        if self._catalogue is not None:
+            folder, text = self._catalogue
+            make_folders(folder)
+            write_text(os.path.join(folder, CATALOGUE_NAME), text)
+
+    def _check_resources(self, weight_bytes: int) -> None:
+        """Port, shared memory, memory. On NPUs weights and KV cache lie in the memory of the chips, which the planner judges."""
+        pid = self._engine.service.pid
+        if not self._engine.service.running or not self._runtime.holds_port(self._spec):
+            check_port(self._spec.port, pid)
+        if self._spec.container is not None:
+            check_shared_memory(self._spec.container.shm_bytes, "container.shm_bytes")
+        elif not pid and os.path.isdir(SHARED_MEMORY):
+            check_shared_memory(disk_free(SHARED_MEMORY))
+        if self._spec.accelerator == "cpu":
+            check_memory(memory_needed(weight_bytes, dict(self._spec.env)), memory_available(), resident_bytes(pid) if pid else 0)
 
     def _needs(self) -> t.List[Need]:
         """What the engine's own user opens before vLLM says its first word, and the weights."""
@@ -180,7 +260,8 @@ class EngineTask:
         except NpufleetError as exc:
             if not check_mode:
                 raise
-            self._warn.append(str(exc))
+            if str(exc) not in self._warn:
+                self._warn.append(str(exc))
             return False
         return True
 

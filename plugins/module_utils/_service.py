@@ -22,11 +22,15 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._files import file
 MANAGER_SECONDS = 60.0
 
 # Beginnings of the names of what is ours, or the service manager's, in the folder of an engine.
-OURS = ("engine.log", "launch.", "secret.env")
+OURS = ("engine.log", "launch.", "secret.")
 
 
 class RuntimeAdapterError(NpufleetError):
     """A service manager did not do as told."""
+
+
+class UnreachableError(RuntimeAdapterError):
+    """There is no service manager to ask, yet. In check mode an earlier task would have brought it."""
 
 
 class ServiceFile(t.NamedTuple):
@@ -70,6 +74,24 @@ class Runtime(abc.ABC):
     def doubts(self, spec: EngineSpec) -> t.List[str]:
         """What the operator should know of a service that will run."""
         return []
+
+    def as_written(self, spec: EngineSpec) -> bool:
+        """Whether a defined service is as this spec defines it. Called after inspect()."""
+        return files_current(self.files(spec))
+
+    def drift(self, spec: EngineSpec) -> t.List[str]:
+        """Differences of a defined service that its files do not show, in words. Called after inspect()."""
+        return []
+
+    def holds_port(self, spec: EngineSpec) -> bool:
+        """Whether the service manager itself holds the port of the service that runs, and gives it back when that ends."""
+        return False
+
+    def prepare(self, spec: EngineSpec) -> None:  # noqa: B027 - only containers need anything
+        """Fetch what define() will need and what takes long, while the old service still runs.
+
+        :raises RuntimeAdapterError: it cannot be had
+        """
 
     @abc.abstractmethod
     def define(self, spec: EngineSpec) -> None:

@@ -322,7 +322,7 @@ ENGINE_ROWS: t.Tuple[Signature, ...] = (
         "container-not-permitted",
         r"[Oo]peration not permitted",
         "A capability or the seccomp profile forbids what the container asks for.",
-        "Start the container privileged, or grant the missing capability; an old Docker with a new glibc needs seccomp=unconfined.",
+        "Grant the capability that is missing (container.cap_add); an old Docker with a new glibc needs seccomp=unconfined.",
         "vllm-ascend FAQ 20",
         False,
         engines=BOTH,

@@ -12,14 +12,15 @@ version_added: 0.1.0
 author:
   - npufleet.ascend maintainers (@npufleet)
 description:
-  - Defines one vLLM engine as a service of this host (a systemd unit where systemd is PID 1, a supervisor program elsewhere), starts it,
-    and waits until the process is alive, C(/health) answers, the model is listed and one real completion came back.
+  - Defines one vLLM engine as a service of this host (a systemd unit where systemd is PID 1, a supervisor program elsewhere, or a container),
+    starts it, and waits until the process is alive, C(/health) answers, the model is listed and one real completion came back.
   - Only a changed spec touches a running engine, and only with O(replace).
   - Options, weights, parallel sizes, memory and the port are checked before anything is touched.
   - When the engine dies while starting, the task fails at once with the first real error of its log, its last lines, and the matching row of
     the failure signatures.
 extends_documentation_fragment:
   - npufleet.ascend.attributes
+  - npufleet.ascend.vllm_engine_container
 attributes:
   check_mode:
     support: full
@@ -39,24 +40,24 @@ options:
       - V(present), defined; running or not as it is now.
       - V(stopped), defined and not running.
       - V(restarted), stopped and started, whatever it was.
-      - V(absent), stopped, and its service and folder removed. The model and the virtual environment stay.
+      - V(absent), stopped, and its service and folder removed. Model, virtual environment and image stay.
+      - V(fetched), the image of O(container) on the host, loaded or pulled; no engine is touched.
     type: str
-    choices: [present, started, stopped, restarted, absent]
+    choices: [present, started, stopped, restarted, absent, fetched]
     default: started
   accelerator:
-    description: What the engine computes on.
+    description: What the engine computes on. V(ascend) needs O(runtime=docker).
     type: str
-    choices: [cpu]
+    choices: [cpu, ascend]
     default: cpu
   runtime:
-    description: Who runs the service; V(auto) takes systemd where it is PID 1 and supervisor elsewhere.
+    description: Who runs the service; V(auto) takes systemd where it is PID 1 and supervisor elsewhere. V(docker) is a container, see O(container).
     type: str
-    choices: [auto, systemd, supervisor]
+    choices: [auto, systemd, supervisor, docker]
     default: auto
   venv:
-    description: Virtual environment that holds vLLM (and supervisor), see M(npufleet.ascend.vllm_venv).
+    description: Virtual environment that holds vLLM (and supervisor), see M(npufleet.ascend.vllm_venv). Needed unless O(runtime=docker).
     type: path
-    required: true
   home:
     description: Folder of the collection's state on the host; the engine gets C(engines/NAME) in it.
     type: path
@@ -93,7 +94,7 @@ options:
     type: dict
     default: {}
   user:
-    description: User the engine runs as, when this task runs as root. By default the user of the task.
+    description: User the engine runs as, when this task runs as root. By default that of the task. Not with O(runtime=docker).
     type: str
   replace:
     description:
@@ -114,6 +115,8 @@ options:
       - vLLM 0.32 ends running requests at once, unless O(args) has V(shutdown_timeout) (read in its source, not measured).
     type: int
     default: 60
+requirements:
+  - docker (Docker SDK for Python, with O(runtime=docker))
 seealso:
   - module: npufleet.ascend.vllm_venv
   - module: npufleet.ascend.model_weights
@@ -138,6 +141,18 @@ EXAMPLES = r"""
     api_key: "{{ vault_engine_key }}"
     replace: true
 
+- name: Serve a model on two NPUs in a container
+  npufleet.ascend.vllm_engine:
+    name: q
+    accelerator: ascend
+    runtime: docker
+    model: /srv/models/q
+    args: {tensor_parallel_size: 2}
+    container:
+      image: quay.io/ascend/vllm-ascend:v0.23.0.post1
+      devices: [/dev/davinci0, /dev/davinci1]
+      cpuset: 0-23
+
 - name: Remove an engine
   npufleet.ascend.vllm_engine:
     name: demo
@@ -156,10 +171,10 @@ engine:
       description: Name of the engine.
       type: str
     action:
-      description: What was done, one of keep, create, replace, start, stop, restart, enable, remove.
+      description: What was done, one of keep, create, replace, start, stop, restart, enable, remove, fetch.
       type: str
     runtime:
-      description: systemd or supervisor.
+      description: systemd, supervisor or docker.
       type: str
     url:
       description: Base address of the OpenAI-compatible API on this host, with /v1.
@@ -188,6 +203,11 @@ engine:
       type: bool
     pending_changes:
       description: What differs from the running engine, when replacing it was refused.
+      type: list
+      elements: str
+    command:
+      description: The C(docker run) line that makes the same container, as a list. The key is in a file of mode 0600, and not in it.
+      returned: with O(runtime=docker)
       type: list
       elements: str
 pending:
@@ -220,9 +240,11 @@ signature:
 
 import time
 
-from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.npufleet.ascend.plugins.module_utils._command import run
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine import Clock, EngineFailedError
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_client import IMPORT_ERROR, LIBRARY
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_options import SUBOPTIONS
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_task import EngineTask
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError, refused_by_host
 from ansible_collections.npufleet.ascend.plugins.module_utils._http import fetch
@@ -231,10 +253,11 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._http import fetch
 def argument_spec() -> dict:
     return {
         "name": {"type": "str", "required": True},
-        "state": {"type": "str", "choices": ["present", "started", "stopped", "restarted", "absent"], "default": "started"},
-        "accelerator": {"type": "str", "choices": ["cpu"], "default": "cpu"},
-        "runtime": {"type": "str", "choices": ["auto", "systemd", "supervisor"], "default": "auto"},
-        "venv": {"type": "path", "required": True},
+        "state": {"type": "str", "choices": ["present", "started", "stopped", "restarted", "absent", "fetched"], "default": "started"},
+        "accelerator": {"type": "str", "choices": ["cpu", "ascend"], "default": "cpu"},
+        "runtime": {"type": "str", "choices": ["auto", "systemd", "supervisor", "docker"], "default": "auto"},
+        "venv": {"type": "path"},
+        "container": {"type": "dict", "options": SUBOPTIONS},
         "home": {"type": "path", "default": "/var/lib/npufleet"},
         "model": {"type": "path", "required": True},
         "served_model_name": {"type": "str"},
@@ -251,8 +274,13 @@ def argument_spec() -> dict:
     }
 
 
+REQUIRED_IF = [("runtime", kind, ["venv"]) for kind in ("auto", "systemd", "supervisor")] + [("runtime", "docker", ["container"])]
+
+
 def main() -> None:
-    module = AnsibleModule(argument_spec=argument_spec(), supports_check_mode=True)
+    module = AnsibleModule(argument_spec=argument_spec(), required_if=REQUIRED_IF, supports_check_mode=True)
+    if module.params["runtime"] == "docker" and IMPORT_ERROR and not module.check_mode:
+        module.fail_json(msg=missing_required_lib(LIBRARY, url="https://pypi.org/project/docker/"), exception=IMPORT_ERROR)
     try:
         task = EngineTask(module.params, run, fetch, Clock(time.time, time.sleep))
         result = task.execute(module.check_mode)

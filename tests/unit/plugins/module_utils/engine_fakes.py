@@ -35,6 +35,7 @@ def params(**changes: t.Any) -> t.Dict[str, t.Any]:
         "args": {},
         "env": {},
         "user": None,
+        "container": None,
         "replace": None,
         "wait_timeout": 100,
         "wait_slice": 10,

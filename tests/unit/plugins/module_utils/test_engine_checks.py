@@ -158,6 +158,9 @@ def test_too_little_shared_memory_says_how_to_get_more():
     assert caught.value.what == "the engine needs 160 MiB of shared memory and 64 MiB are free"
     assert caught.value.where == "/dev/shm"
     assert "--shm-size=1g" in caught.value.remedy
+    with pytest.raises(CheckError) as caught:
+        check_shared_memory(64 << 20, "container.shm_bytes")
+    assert (caught.value.where, caught.value.remedy) == ("container.shm_bytes", "Give at least 167772160")
 
 
 @pytest.mark.parametrize(

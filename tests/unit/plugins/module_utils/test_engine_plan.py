@@ -156,6 +156,52 @@ def test_the_other_direction():
     ]
 
 
+def contained(**options):
+    return spec(runtime="docker", api_key=KEY, container=dict({"image": "engine:1"}, **options))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, []),
+        ({"image": "engine:2"}, ["container.image: engine:1 -> engine:2"]),
+        ({"cpuset": "0-3"}, ["container.cpuset: null -> 0-3"]),
+        ({"shm_bytes": 2 << 30}, ["container.shm_bytes: 1073741824 -> 2147483648"]),
+        ({"mounts": ["/a"]}, ['container.mounts: (none) -> ["/a:/a:ro"]']),
+        ({"cap_add": ["SYS_NICE"]}, ['container.cap_add: ["DAC_OVERRIDE"] -> (none)']),
+        ({"entrypoint": []}, ["container.entrypoint: null -> []"]),
+        ({"archive": "/x.tar", "docker_host": "unix:///y.sock"}, []),
+    ],
+)
+def test_each_difference_of_a_container_is_named(options, words):
+    wanted, found = contained(**options), actual(contained())
+    assert differences(wanted, found) == words
+    assert make_plan(wanted, found._replace(running=True), "started").interrupts is bool(words)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "word"), [(WANTED, contained(), "null -> engine:1"), (contained(), WANTED, "engine:1 -> null")]
+)
+def test_from_a_service_to_a_container_and_back(before, after, word):
+    assert "container: " + word in differences(after, actual(before))
+
+
+MOVED = "container.image: engine:1 is sha256:b now, and the container runs sha256:a"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"drift": (MOVED,)}, [MOVED]),
+        ({"files_current": False}, ["the container or the file of its key is not as this version of the collection writes it"]),
+    ],
+)
+def test_what_only_the_container_engine_sees_is_a_difference(changes, words):
+    plan = make_plan(contained(), actual(contained(), running=True, **changes), "started")
+    assert (plan.action, list(plan.reasons), plan.after["rewritten"]) == ("replace", words, words)
+    assert consent(plan, False, False) is False
+
+
 def test_a_service_without_a_record_differs_in_everything():
     words = differences(spec(), Actual(defined=True))
     assert [word.partition(":")[0] for word in words] == ["accelerator", "argv", "env", "secrets", "stop_seconds", "working_directory"]

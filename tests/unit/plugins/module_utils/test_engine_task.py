@@ -14,16 +14,19 @@ from ansible_collections.npufleet.ascend.plugins.module_utils import _engine_tas
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine import Clock, EngineFailedError
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_args import ArgumentError
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_checks import GIB, CheckError
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_client import Docker
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_plan import ConsentError
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_probe import MARK
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_task import EngineTask, choose_runtime
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.plugins.module_utils._host import HostError
 from ansible_collections.npufleet.ascend.plugins.module_utils._model_folder import ModelFolderError
+from ansible_collections.npufleet.ascend.plugins.module_utils._runtime_docker import DockerRuntime
 from ansible_collections.npufleet.ascend.plugins.module_utils._runtime_supervisor import SupervisorRuntime
 from ansible_collections.npufleet.ascend.plugins.module_utils._runtime_systemd import SystemdRuntime
-from ansible_collections.npufleet.ascend.plugins.module_utils._service import RuntimeAdapterError
+from ansible_collections.npufleet.ascend.plugins.module_utils._service import RuntimeAdapterError, UnreachableError
 from ansible_collections.npufleet.ascend.plugins.module_utils._user_access import AccessError
+from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.docker_fakes import OTHER_ID, ApiError, FakeDocker
 from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.engine_fakes import (
     KEY,
     FakeClock,
@@ -476,3 +479,146 @@ def test_the_user_of_the_engine_must_reach_what_it_needs(host, monkeypatch):
     weights = {os.path.join(options["model"], name) for name in os.listdir(options["model"])}
     assert asked[0][1] == weights | {options["home"], options["model"], options["venv"] + "/bin/vllm"}
     assert host.runtime.calls == []
+
+
+IMAGE = {"image": "engine:1"}
+
+
+def contained(host, fake, **changes):
+    """Options of an engine in a container, and the task with that container engine, whose image answers as the environment does."""
+    if isinstance(fake, FakeDocker) and not fake.answers:
+        fake.answers["dump"] = (0, (MARK + json.dumps({"version": "0.32.0", "options": OPTIONS}) + "\n").encode(), b"")
+        fake.answers["parse"] = (0, (MARK + '{"accepted": true}\n').encode(), b"")
+    runtime = DockerRuntime(Docker("unix:///x.sock", fake if callable(fake) else lambda _docker_host: fake), host.clock.now)
+    options = host.params(**dict({"runtime": "docker", "venv": None, "container": IMAGE}, **changes))
+    return EngineTask(options, host.run, host.fetch, Clock(host.clock.now, host.clock.sleep), runtime)
+
+
+def test_an_engine_in_a_container_needs_no_environment(host):
+    fake = FakeDocker("engine:1")
+    told_result = contained(host, fake).execute(True)
+    assert fake.containers == {}
+    first = contained(host, fake).execute(False)
+    assert told(first) == told(told_result)
+    assert (first["engine"]["action"], first["engine"]["runtime"], first["engine"]["pid"]) == ("create", "docker", 42)
+    assert (first["warn"], told_result["warn"]) == ([], [])
+    assert first["engine"]["command"][:6] == ["docker", "run", "--detach", "--name", "npufleet-engine-demo", "--network"]
+    assert KEY not in json.dumps(first)
+    second = contained(host, fake).execute(False)
+    assert (second["changed"], second["engine"]["pid"]) == (False, 42)
+    third = contained(host, fake, args={"max_model_len": 512}, replace=True).execute(False)
+    assert (third["engine"]["action"], third["engine"]["differences"]) == ("replace", [REASON])
+    fake.images["engine:1"] = OTHER_ID
+    with pytest.raises(ConsentError, match=r"container\.image: engine:1 is sha256:b"):
+        contained(host, fake, args={"max_model_len": 512}).execute(False)
+    assert host.run.calls == []
+
+
+def test_the_image_is_loaded_while_the_old_engine_still_runs(host):
+    fake = FakeDocker("engine:1")
+    contained(host, fake).execute(False)
+    archive = host.folder / "engine.tar"
+    archive.write_bytes(b"tar")
+    fake.archives[b"tar"] = ("engine:2", "")
+    del fake.calls[:]
+    contained(host, fake, container={"image": "engine:2", "archive": str(archive)}, replace=True).execute(False)
+    assert [call[0] for call in fake.did("load_image", "stop", "create", "start")] == ["load_image", "stop", "create", "start"]
+
+
+def test_memory_of_the_host_says_nothing_of_npus(host, monkeypatch):
+    monkeypatch.setattr(_engine_task, "memory_available", lambda: 0)
+    fake = FakeDocker("engine:1")
+    with pytest.raises(CheckError, match="of memory"):
+        contained(host, fake).execute(False)
+    with pytest.raises(CheckError, match="64 MiB are free"):
+        contained(host, fake, container=dict(IMAGE, shm_bytes=64 << 20)).execute(False)
+    nodes = [str(host.folder) + ":/dev/davinci0", str(host.folder) + ":/dev/davinci_manager"]
+    (host.folder / "usr/local/Ascend/driver").mkdir(parents=True)
+    (host.folder / "etc").mkdir()
+    (host.folder / "etc/ascend_install.info").write_text("")
+    npu = dict(IMAGE, devices=nodes[:1], control_devices=nodes[1:], driver_root=str(host.folder))
+    assert contained(host, fake, accelerator="ascend", container=npu).execute(False)["changed"]
+
+
+@pytest.mark.parametrize(("network", "checked"), [("host", [(8000, 0), (8000, 42)]), ("bridge", [(8000, 0)])])
+def test_a_port_that_the_container_engine_holds_is_free_for_the_next_container(host, network, checked):
+    fake = FakeDocker("engine:1")
+    container = dict(IMAGE, network=network)
+    contained(host, fake, container=container).execute(False)
+    contained(host, fake, container=container, **CHANGED).execute(False)
+    assert host.port_checks == checked
+
+
+def test_check_mode_tolerates_a_container_engine_that_does_not_exist_yet(host):
+    def nobody(_docker_host):
+        raise UnreachableError("no container engine answers")
+
+    predicted = contained(host, nobody).execute(True)
+    assert (predicted["changed"], predicted["engine"]["action"], predicted["engine"]["running"]) == (True, "create", True)
+    assert predicted["warn"] == ["no container engine answers."]
+    with pytest.raises(UnreachableError):
+        contained(host, nobody).execute(False)
+    assert not host.home.exists()
+
+
+def test_containers_are_asked_for_by_name(monkeypatch):
+    runtime = choose_runtime(params(runtime="docker", container=dict(IMAGE, docker_host="unix:///podman.sock")), FakeRun())
+    assert isinstance(runtime, DockerRuntime)
+    assert runtime.docker._docker_host == "unix:///podman.sock"
+    default = choose_runtime(params(runtime="docker", container=IMAGE), FakeRun())
+    assert default.docker._docker_host == "unix:///var/run/docker.sock"
+
+
+def test_an_image_is_asked_for_its_options_once(host):
+    fake = FakeDocker("engine:1")
+    with pytest.raises(ArgumentError, match=r"vLLM 0\.32\.0 knows no option --max-model-le"):
+        contained(host, fake, args={"max_model_le": 1}).execute(False)
+    assert not host.home.exists()
+    contained(host, fake).execute(True)
+    assert not host.home.exists()
+    contained(host, fake).execute(False)
+    assert len(fake.did("probe")) == 3
+    fake.answers["parse"] = (2, b"", b"vllm serve: error: no")
+    with pytest.raises(ArgumentError, match="vllm serve: error: no"):
+        contained(host, fake, **CHANGED).execute(False)
+    assert [call[1]["Cmd"][3] for call in fake.did("probe")] == ["dump", "dump", "dump", "parse"]
+    assert fake.did("stop") == []
+    assert list(fake.containers) == ["npufleet-engine-demo"]
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        (
+            lambda fake: fake.answers.update(dump=(1, b"", b"ImportError: libascend_hal.so")),
+            "does not start: ImportError: libascend_hal.so",
+        ),
+        (lambda fake: fake.refuse.update(probe=ApiError(500, "no space left")), "no space left"),
+    ],
+)
+def test_an_image_that_does_not_tell_its_options_is_launched_all_the_same(host, event, words):
+    fake = FakeDocker("engine:1")
+    fake.answers["dump"] = (0, b"", b"")
+    event(fake)
+    result = contained(host, fake).execute(False)
+    assert result["changed"]
+    assert result["warn"][0].startswith("the options were not checked: ")
+    assert words in result["warn"][0]
+    assert not (host.home / "images").exists()
+
+
+def test_an_image_that_an_archive_will_bring_is_not_asked(host):
+    fake = FakeDocker("another")
+    archive = host.folder / "engine.tar"
+    archive.write_bytes(b"tar")
+    fake.archives[b"tar"] = ("engine:1", "")
+    result = contained(host, fake, container=dict(IMAGE, archive=str(archive))).execute(False)
+    assert result["warn"] == ["the image is not on this host yet, so the options were not checked"]
+
+
+def test_an_image_alone(host):
+    fake = FakeDocker("engine:1")
+    assert contained(host, fake, state="fetched").execute(False)["engine"] == {"name": "demo", "action": "keep", "runtime": "docker"}
+    assert fake.did("create", "inspect_container") == []
+    with pytest.raises(NpufleetError, match="only a container has an image"):
+        host.call(state="fetched")

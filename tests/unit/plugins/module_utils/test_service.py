@@ -169,3 +169,14 @@ def test_an_adapter_without_needs_of_its_own_is_content(tmp_path):
     runtime = FakeRuntime(str(tmp_path))
     runtime.check(spec())
     assert runtime.calls == []
+
+
+def test_a_service_of_files_needs_nothing_beyond_them(tmp_path):
+    runtime = FakeRuntime(str(tmp_path))
+    wanted = spec()
+    assert not runtime.as_written(wanted)
+    runtime.prepare(wanted)
+    assert os.listdir(str(tmp_path)) == []
+    runtime.define(wanted)
+    assert runtime.as_written(wanted)
+    assert (runtime.drift(wanted), runtime.holds_port(wanted), runtime.doubts(wanted)) == ([], False, [])

@@ -14,9 +14,11 @@ import typing as t
 
 import pytest
 import yaml
-from ansible_collections.npufleet.ascend.plugins.module_utils import _engine_task
+from ansible_collections.npufleet.ascend.plugins.doc_fragments.vllm_engine_container import ModuleDocFragment
+from ansible_collections.npufleet.ascend.plugins.module_utils import _engine_docker_client, _engine_task
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine import EngineFailedError
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_checks import GIB
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_options import SUBOPTIONS
 from ansible_collections.npufleet.ascend.plugins.module_utils._tiny_model import build_files
 from ansible_collections.npufleet.ascend.plugins.modules import vllm_engine
 from ansible_collections.npufleet.ascend.plugins.modules.vllm_engine import argument_spec, main
@@ -163,10 +165,42 @@ def test_warnings_are_passed_on(machine: Machine, monkeypatch: pytest.MonkeyPatc
     assert "the model folder /no/such/model does not exist yet, so it was not checked" in warnings
 
 
+@pytest.mark.parametrize("check", [False, True])
+def test_a_host_without_the_docker_library_is_told_so(machine: Machine, monkeypatch: pytest.MonkeyPatch, check: bool) -> None:
+    """In check mode an earlier task may be what brings it."""
+    monkeypatch.setattr(vllm_engine, "IMPORT_ERROR", "No module named docker")
+    monkeypatch.setattr(_engine_docker_client, "_docker", None)
+    options = machine.options(runtime="docker", container={"image": "engine"})
+    del options["venv"]
+    result = run_module(main, options, check=check)
+    assert result["failed"] is not check
+    if check:
+        assert result["engine"]["action"] == "create"
+    else:
+        assert "docker" in result["msg"]
+        assert "Python library" in result["msg"]
+        assert result["exception"] == "No module named docker"
+    assert not machine.home.exists()
+
+
+@pytest.mark.parametrize(("runtime", "missing"), [("auto", "venv"), ("systemd", "venv"), ("supervisor", "venv"), ("docker", "container")])
+def test_each_way_to_run_has_an_option_that_it_needs(machine: Machine, runtime: str, missing: str) -> None:
+    options = machine.options(runtime=runtime)
+    del options["venv"]
+    result = run_module(main, options)
+    assert result["msg"] == "runtime is {0} but all of the following are missing: {1}".format(runtime, missing)
+
+
 def test_the_documentation_and_the_argument_spec_agree() -> None:
     documented = yaml.safe_load(vllm_engine.DOCUMENTATION)["options"]
+    documented.update(yaml.safe_load(ModuleDocFragment.DOCUMENTATION)["options"])
     spec = argument_spec()
     assert set(documented) == set(spec)
     for name, option in spec.items():
         assert documented[name].get("default") == option.get("default"), name
         assert documented[name]["type"] == option["type"], name
+
+
+def test_the_documentation_of_container_and_its_options_agree() -> None:
+    documented = yaml.safe_load(ModuleDocFragment.DOCUMENTATION)["options"]["container"]["suboptions"]
+    assert {name: {key: row[key] for key in row if key != "description"} for name, row in documented.items()} == SUBOPTIONS

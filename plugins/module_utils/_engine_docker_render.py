@@ -1,0 +1,180 @@
+# Copyright (c) 2026, npufleet.ascend maintainers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# PRIVATE to the collection: modules are the public surface.
+
+"""A spec as the Docker Engine API wants it (``create_body``) and as a person types it (``docker_command``). Pure; both from the same values."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+import typing as t
+
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_options import SUBOPTIONS
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_spec import Container
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_spec import EngineSpec
+
+# Labels of a container of ours: the folder of its engine, and the hash of what it was made from. No secret is in either.
+LABEL_ENGINE = "npufleet.ascend.engine"
+LABEL_SPEC = "npufleet.ascend.spec"
+
+KEY_NAME = "secret.key"
+KEY_INSIDE = "/run/npufleet/api-key"
+
+# Where images have jemalloc: Ubuntu on both machines, openEuler. The images of vllm-ascend set it in ~/.bashrc alone, which a service
+# never reads (vllm-ascend #9141); a path that is not there would print an error of ld.so at every start of a program (gpustack #5660).
+JEMALLOC = (
+    "/usr/lib/aarch64-linux-gnu/libjemalloc.so.2",
+    "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2",
+    "/usr/lib64/libjemalloc.so.2",
+)
+# vLLM reads a key from its command line, from a file given with --config, or from VLLM_API_KEY. The first two end up in its log ("non-default
+# args", log_non_default_args of vLLM), and the environment of a container is shown by `docker inspect`. So it is read here, from a file.
+READ_KEY = "VLLM_API_KEY=$(cat {0}) && export VLLM_API_KEY || exit 1"
+PRELOAD = (
+    'for library in {0}; do if [ -e "$library" ]; then LD_PRELOAD="${{LD_PRELOAD:+$LD_PRELOAD:}}$library"; export LD_PRELOAD; fi; done'
+)
+# Mooncake's transport lies there (vllm-ascend #6949).
+LIBRARY_PATH = 'LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}/usr/local/lib"; export LD_LIBRARY_PATH'
+
+
+def container_of(spec: EngineSpec) -> Container:
+    """The container of a spec.
+
+    :raises ValueError: it has none
+    """
+    if spec.container is None:
+        raise ValueError("the engine {0} runs in no container".format(spec.name))
+    return spec.container
+
+
+def all_mounts(spec: EngineSpec) -> t.List[t.Tuple[str, str, bool]]:
+    """(path on the host, path in the container, read-only) of every mount, that of the key among them."""
+    mounts = []
+    for text in container_of(spec).mounts:
+        source, target, mode = text.split(":")
+        mounts.append((source, target, mode == "ro"))
+    if spec.secret_env:
+        mounts.append((spec.working_directory + "/" + KEY_NAME, KEY_INSIDE, True))
+    return mounts
+
+
+def command(spec: EngineSpec) -> t.List[str]:
+    """The words after the image: the engine, behind a line of shell where something must be set in the container."""
+    env = dict(spec.env)
+    lines = [READ_KEY.format(KEY_INSIDE)] if spec.secret_env else []
+    libraries = [part for part in env.get("LD_PRELOAD", "").replace(" ", ":").split(":") if part]
+    if spec.accelerator == "ascend" or libraries:
+        lines.append(PRELOAD.format(" ".join(shlex.quote(path) for path in libraries or JEMALLOC)))
+    if spec.accelerator == "ascend":
+        lines.append(LIBRARY_PATH)
+    if not lines:
+        return list(spec.argv)
+    return ["/bin/sh", "-c", "; ".join([*lines, 'exec "$@"']), "npufleet-engine", *spec.argv]
+
+
+def environment(spec: EngineSpec) -> t.List[str]:
+    """``NAME=VALUE`` as the container gets them. Libraries to preload are looked for in the container first, see command()."""
+    return ["{0}={1}".format(name, value) for name, value in spec.env if name != "LD_PRELOAD"]
+
+
+def create_body(spec: EngineSpec) -> t.Dict[str, t.Any]:
+    """Return the body of ``POST /containers/create`` (Docker Engine API 1.41), with the labels."""
+    body = _body(spec)
+    body["Labels"] = {LABEL_ENGINE: spec.working_directory, LABEL_SPEC: spec_hash(spec)}
+    return body
+
+
+def spec_hash(spec: EngineSpec) -> str:
+    """SHA-256 of what the container is made from. Secrets are not in it: everybody who may use Docker can read a label."""
+    return hashlib.sha256(json.dumps(_body(spec), sort_keys=True).encode()).hexdigest()
+
+
+def _body(spec: EngineSpec) -> t.Dict[str, t.Any]:
+    container = container_of(spec)
+    body: t.Dict[str, t.Any] = {
+        "Image": container.image,
+        "Cmd": command(spec),
+        "Env": environment(spec),
+        "StopTimeout": spec.stop_seconds,
+        "HostConfig": _host_config(spec, container),
+    }
+    if container.entrypoint is not None:
+        # An empty list would mean "as in the image".
+        body["Entrypoint"] = list(container.entrypoint) or [""]
+    if container.published:
+        address, port = container.published
+        body["ExposedPorts"] = {"{0}/tcp".format(port): {}}
+        body["HostConfig"]["PortBindings"] = {"{0}/tcp".format(port): [{"HostIp": address, "HostPort": str(port)}]}
+    return body
+
+
+def _host_config(spec: EngineSpec, container: Container) -> t.Dict[str, t.Any]:
+    config: t.Dict[str, t.Any] = {
+        "NetworkMode": container.network,
+        "RestartPolicy": {"Name": container.restart, "MaximumRetryCount": 0},
+        "Privileged": False,
+        "CapDrop": ["ALL"],
+        "CapAdd": list(container.cap_add),
+        "SecurityOpt": ["no-new-privileges"],
+        "Devices": [
+            {"PathOnHost": host, "PathInContainer": inside, "CgroupPermissions": "rwm"}
+            for host, inside in (device.split(":") for device in container.devices)
+        ],
+        # Not as Binds: for those the engine makes a folder where a file or the driver is missing.
+        "Mounts": [
+            {"Type": "bind", "Source": source, "Target": target, "ReadOnly": read_only} for source, target, read_only in all_mounts(spec)
+        ],
+        "ShmSize": container.shm_bytes,
+        "LogConfig": {"Type": "json-file", "Config": {"max-size": container.log_size, "max-file": str(container.log_files)}},
+    }
+    if container.cpuset:
+        config["CpusetCpus"] = container.cpuset
+    if container.oci_runtime:
+        config["Runtime"] = container.oci_runtime
+    return config
+
+
+def docker_command(spec: EngineSpec) -> t.List[str]:
+    """Return the ``docker run`` line that makes the same container. The key is not in it; its file must be there (mode 0600)."""
+    container, body = container_of(spec), create_body(spec)
+    config, entrypoint = body["HostConfig"], body.get("Entrypoint") or []
+    options: t.List[t.Tuple[str, t.Iterable[t.Any]]] = [
+        ("--name", [container.name]),
+        ("--network", [container.network]),
+        ("--restart", [container.restart]),
+        ("--label", _assignments(body["Labels"])),
+        ("--cap-drop", config["CapDrop"]),
+        ("--cap-add", config["CapAdd"]),
+        ("--security-opt", config["SecurityOpt"]),
+        ("--runtime", [container.oci_runtime] if container.oci_runtime else []),
+        ("--device", container.devices),
+        ("--mount", [_mount(row) for row in config["Mounts"]]),
+        ("--cpuset-cpus", [container.cpuset] if container.cpuset else []),
+        ("--publish", [_publish(*container.published)] if container.published else []),
+        ("--shm-size", [container.shm_bytes]),
+        ("--stop-timeout", [spec.stop_seconds]),
+        ("--log-driver", [config["LogConfig"]["Type"]]),
+        ("--log-opt", _assignments(config["LogConfig"]["Config"])),
+        ("--env", body["Env"]),
+        ("--entrypoint", entrypoint[:1]),
+    ]
+    usual = container.docker_host == SUBOPTIONS["docker_host"]["default"]
+    head = ["docker"] if usual else ["docker", "--host", container.docker_host]
+    words = [str(word) for flag, values in options for value in values for word in (flag, value)]
+    return [*head, "run", "--detach", *words, container.image, *entrypoint[1:], *body["Cmd"]]
+
+
+def _assignments(values: t.Mapping[str, str]) -> t.List[str]:
+    return ["{0}={1}".format(name, values[name]) for name in sorted(values)]
+
+
+def _mount(row: t.Mapping[str, t.Any]) -> str:
+    return "type=bind,source={0},target={1}{2}".format(row["Source"], row["Target"], ",readonly" if row["ReadOnly"] else "")
+
+
+def _publish(address: str, port: int) -> str:
+    return "{0}:{1}:{1}".format("[{0}]".format(address) if ":" in address else address, port)
