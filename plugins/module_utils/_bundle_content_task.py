@@ -20,8 +20,8 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._bundle_plan impor
 from ansible_collections.npufleet.ascend.plugins.module_utils._bundle_records import Records, read_json, tree_size, work_of
 from ansible_collections.npufleet.ascend.plugins.module_utils._bundle_script import build_script, identity, tools_of
 from ansible_collections.npufleet.ascend.plugins.module_utils._bundle_stages import Mapping, without_credentials
+from ansible_collections.npufleet.ascend.plugins.module_utils._clock import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._command import Runner, find_tool
-from ansible_collections.npufleet.ascend.plugins.module_utils._engine import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.plugins.module_utils._files import make_folders, write_text
 from ansible_collections.npufleet.ascend.plugins.module_utils._job import Job, JobStatus

@@ -17,8 +17,8 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._bundle_hashes imp
 from ansible_collections.npufleet.ascend.plugins.module_utils._bundle_manifest_task import some
 from ansible_collections.npufleet.ascend.plugins.module_utils._bundle_records import file_size
 from ansible_collections.npufleet.ascend.plugins.module_utils._bundle_settings import environment, settings
+from ansible_collections.npufleet.ascend.plugins.module_utils._clock import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._command import Runner, find_tool
-from ansible_collections.npufleet.ascend.plugins.module_utils._engine import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.plugins.module_utils._files import make_folders, read_text, write_text
 from ansible_collections.npufleet.ascend.plugins.module_utils._host import check_disk

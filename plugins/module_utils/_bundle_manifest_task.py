@@ -25,8 +25,8 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._bundle_manifest i
     walk,
 )
 from ansible_collections.npufleet.ascend.plugins.module_utils._bundle_records import file_size, read_json, work_of
+from ansible_collections.npufleet.ascend.plugins.module_utils._clock import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._command import Runner, find_tool
-from ansible_collections.npufleet.ascend.plugins.module_utils._engine import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.plugins.module_utils._files import read_text, write_text
 from ansible_collections.npufleet.ascend.plugins.module_utils._sha256sums import MANIFEST as SUMS

@@ -14,6 +14,7 @@ import os
 import time
 import typing as t
 
+from ansible_collections.npufleet.ascend.plugins.module_utils._clock import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._command import Runner, find_tool
 from ansible_collections.npufleet.ascend.plugins.module_utils._container_files import ConfigFile, modified
 from ansible_collections.npufleet.ascend.plugins.module_utils._container_json import Config
@@ -21,7 +22,6 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._container_record 
 from ansible_collections.npufleet.ascend.plugins.module_utils._container_spec import RuntimeEntry, Wanted
 from ansible_collections.npufleet.ascend.plugins.module_utils._container_unit import EngineUnit, UnitState
 from ansible_collections.npufleet.ascend.plugins.module_utils._container_versions import adr_doubts
-from ansible_collections.npufleet.ascend.plugins.module_utils._engine import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 
 # Where administrators' programs lie that a session without root's PATH does not see.

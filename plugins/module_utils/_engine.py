@@ -13,6 +13,7 @@ import os
 import shutil
 import typing as t
 
+from ansible_collections.npufleet.ascend.plugins.module_utils._clock import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_log import explain, last_meaningful, redact
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_plan import Actual, Plan
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_spec import EngineSpec
@@ -52,13 +53,6 @@ class EngineFailedError(NpufleetError):
         super().__init__(what, where, remedy)
         self.report = report
         self.changed = changed
-
-
-class Clock(t.NamedTuple):
-    """Seconds since the epoch, and a way to wait; tests bring their own."""
-
-    now: t.Callable[[], float]
-    sleep: t.Callable[[float], None]
 
 
 class Engine:

@@ -14,8 +14,9 @@ import pwd
 import sys
 import typing as t
 
+from ansible_collections.npufleet.ascend.plugins.module_utils._clock import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._command import Runner, find_tool
-from ansible_collections.npufleet.ascend.plugins.module_utils._engine import Clock, Engine, EngineFailedError
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine import Engine, EngineFailedError
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_args import check_args, parse_catalogue
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_checks import (
     ModelShape,

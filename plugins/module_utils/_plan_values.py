@@ -14,6 +14,7 @@ import typing as t
 from collections import abc
 
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
+from ansible_collections.npufleet.ascend.plugins.module_utils._tuning_values import format_cpus
 
 Row = t.Dict[str, t.Any]
 
@@ -110,13 +111,7 @@ def _kind(value: t.Any) -> str:
 
 def shown(numbers: t.Iterable[int]) -> str:
     """The shortest list of numbers for people: 0, 1, 2, 8 is ``0-2, 8``."""
-    runs: t.List[t.List[int]] = []
-    for one in sorted(set(numbers)):
-        if runs and one == runs[-1][1] + 1:
-            runs[-1][1] = one
-        else:
-            runs.append([one, one])
-    return ", ".join(str(first) if first == last else "{0}-{1}".format(first, last) for first, last in runs)
+    return format_cpus(numbers).replace(",", ", ")
 
 
 def gib(size: float) -> str:

@@ -15,8 +15,8 @@ import re
 import shutil
 import typing as t
 
+from ansible_collections.npufleet.ascend.plugins.module_utils._clock import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._command import Runner
-from ansible_collections.npufleet.ascend.plugins.module_utils._engine import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.plugins.module_utils._files import make_folders, read_text, write_text
 from ansible_collections.npufleet.ascend.plugins.module_utils._host import check_disk, check_enough_memory, os_release

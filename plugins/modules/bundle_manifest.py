@@ -121,8 +121,8 @@ import time
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.npufleet.ascend.plugins.module_utils._bundle_manifest_task import ManifestTask
+from ansible_collections.npufleet.ascend.plugins.module_utils._clock import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._command import run
-from ansible_collections.npufleet.ascend.plugins.module_utils._engine import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError, refused_by_host
 
 

@@ -211,10 +211,10 @@ engine:
 import time
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.npufleet.ascend.plugins.module_utils._clock import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._command import run
 from ansible_collections.npufleet.ascend.plugins.module_utils._container_adapter import Host
 from ansible_collections.npufleet.ascend.plugins.module_utils._container_task import ContainerTask
-from ansible_collections.npufleet.ascend.plugins.module_utils._engine import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError, refused_by_host
 
 

@@ -241,8 +241,9 @@ signature:
 import time
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+from ansible_collections.npufleet.ascend.plugins.module_utils._clock import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._command import run
-from ansible_collections.npufleet.ascend.plugins.module_utils._engine import Clock, EngineFailedError
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine import EngineFailedError
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_client import IMPORT_ERROR, LIBRARY
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_options import SUBOPTIONS
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_task import EngineTask

@@ -15,10 +15,10 @@ import os
 import re
 import typing as t
 
+from ansible_collections.npufleet.ascend.plugins.module_utils._clock import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._command import CommandResult
 from ansible_collections.npufleet.ascend.plugins.module_utils._container_adapter import Host
 from ansible_collections.npufleet.ascend.plugins.module_utils._container_task import ContainerTask
-from ansible_collections.npufleet.ascend.plugins.module_utils._engine import Clock
 
 BOOTED = 900_000.0
 HELP = """

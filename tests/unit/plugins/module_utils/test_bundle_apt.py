@@ -11,7 +11,7 @@ import sys
 from ansible_collections.npufleet.ascend.plugins.module_utils._bundle_apt import LISTING_SOURCE, source_line, stages
 from ansible_collections.npufleet.ascend.plugins.module_utils._bundle_stages import Place
 
-PLACE = Place("/work/a part", "/bundle/os/debian-12-aarch64", "/usr/bin/python3")
+PLACE = Place("/srv/a part", "/bundle/os/debian-12-aarch64", "/usr/bin/python3")
 REPOSITORY = {
     "url": "http://deb.example.com/debian",
     "suites": ["bookworm", "bookworm-updates"],
@@ -37,19 +37,19 @@ def test_each_suite_is_a_line():
 def test_nothing_of_this_machine_gets_in():
     made = stages(PART, PLACE)
     for line in (
-        'Dir "/work/a part";',
+        'Dir "/srv/a part";',
         'Dir::Etc::sourceparts "-";',
         'APT::Architecture "arm64";',
-        'Dir::State::status "/work/a part/status";',
+        'Dir::State::status "/srv/a part/status";',
     ):
         assert line in made.resolve
     assert "apt-get -q update" in made.resolve and "--print-uris g++ libnuma1" in made.resolve
-    assert "/work/a part/uris" in made.resolve and "'/work/a part/listing.json'" in made.resolve
+    assert "/srv/a part/uris" in made.resolve and "'/srv/a part/listing.json'" in made.resolve
 
 
 def test_packages_come_into_the_bundle_and_become_a_repository():
     made = stages(PART, PLACE)
-    assert "APT_CONFIG='/work/a part/apt.conf' apt-get -q -y install --download-only g++ libnuma1" in made.fetch
+    assert "APT_CONFIG='/srv/a part/apt.conf' apt-get -q -y install --download-only g++ libnuma1" in made.fetch
     assert 'Dir::Cache::archives "/bundle/os/debian-12-aarch64";' in made.resolve
     assert "rm -rf /bundle/os/debian-12-aarch64/partial" in made.fetch
     assert made.finish.startswith("(cd /bundle/os/debian-12-aarch64 && apt-ftparchive packages .")

@@ -12,7 +12,7 @@ import pytest
 from ansible_collections.npufleet.ascend.plugins.module_utils import _bundle_content_task
 from ansible_collections.npufleet.ascend.plugins.module_utils._bundle_content_task import ContentTask
 from ansible_collections.npufleet.ascend.plugins.module_utils._bundle_script import identity, slug
-from ansible_collections.npufleet.ascend.plugins.module_utils._engine import Clock
+from ansible_collections.npufleet.ascend.plugins.module_utils._clock import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.plugins.module_utils._job import JobStatus
 from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.engine_fakes import FakeClock, FakeRun

@@ -9,7 +9,7 @@ import os
 import pytest
 from ansible_collections.npufleet.ascend.plugins.module_utils import _bundle_host_task
 from ansible_collections.npufleet.ascend.plugins.module_utils._bundle_host_task import HostTask, open_folder
-from ansible_collections.npufleet.ascend.plugins.module_utils._engine import Clock
+from ansible_collections.npufleet.ascend.plugins.module_utils._clock import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.plugins.module_utils._host import HostError
 from ansible_collections.npufleet.ascend.plugins.module_utils._sha256sums import sha256

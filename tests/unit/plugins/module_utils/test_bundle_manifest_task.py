@@ -11,8 +11,8 @@ import pytest
 from ansible_collections.npufleet.ascend.plugins.module_utils import _bundle_manifest_task
 from ansible_collections.npufleet.ascend.plugins.module_utils._bundle_hashes import file_mark
 from ansible_collections.npufleet.ascend.plugins.module_utils._bundle_manifest_task import ManifestTask, some
+from ansible_collections.npufleet.ascend.plugins.module_utils._clock import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._command import run
-from ansible_collections.npufleet.ascend.plugins.module_utils._engine import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.plugins.module_utils._sha256sums import sha256
 from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.engine_fakes import FakeClock

@@ -7,11 +7,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from ansible_collections.npufleet.ascend.plugins.module_utils._clock import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._command import CommandResult
 from ansible_collections.npufleet.ascend.plugins.module_utils._container_adapter import Host
 from ansible_collections.npufleet.ascend.plugins.module_utils._container_docker_cli import ENVIRONMENT, DockerCli, parse_flags
 from ansible_collections.npufleet.ascend.plugins.module_utils._container_unit import UnitState
-from ansible_collections.npufleet.ascend.plugins.module_utils._engine import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 
 RUNS = UnitState(found=True, running=True, pid=7, start="a", started=1.0)

@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.npufleet.ascend.plugins.module_utils._clock import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._container_adapter import Host
 from ansible_collections.npufleet.ascend.plugins.module_utils._container_task import ContainerTask
-from ansible_collections.npufleet.ascend.plugins.module_utils._engine import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.container_fakes import FakeHost
 

@@ -8,7 +8,8 @@ import json
 import os
 
 import pytest
-from ansible_collections.npufleet.ascend.plugins.module_utils._engine import Clock, Engine, EngineFailedError
+from ansible_collections.npufleet.ascend.plugins.module_utils._clock import Clock
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine import Engine, EngineFailedError
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_plan import Actual, make_plan
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.plugins.module_utils._files import file_mode

@@ -11,7 +11,8 @@ import struct
 
 import pytest
 from ansible_collections.npufleet.ascend.plugins.module_utils import _engine_task
-from ansible_collections.npufleet.ascend.plugins.module_utils._engine import Clock, EngineFailedError
+from ansible_collections.npufleet.ascend.plugins.module_utils._clock import Clock
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine import EngineFailedError
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_args import ArgumentError
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_checks import GIB, CheckError
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_client import Docker

@@ -10,7 +10,7 @@ import time
 
 import pytest
 from ansible_collections.npufleet.ascend.plugins.module_utils import _venv_task
-from ansible_collections.npufleet.ascend.plugins.module_utils._engine import Clock
+from ansible_collections.npufleet.ascend.plugins.module_utils._clock import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.plugins.module_utils._files import file_mode
 from ansible_collections.npufleet.ascend.plugins.module_utils._host import HostError, OsRelease

@@ -8,8 +8,8 @@ import json
 
 import pytest
 import yaml
+from ansible_collections.npufleet.ascend.plugins.module_utils._clock import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._container_adapter import Host
-from ansible_collections.npufleet.ascend.plugins.module_utils._engine import Clock
 from ansible_collections.npufleet.ascend.plugins.modules import container_engine
 from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.container_fakes import FakeHost
 from ansible_collections.npufleet.ascend.tests.unit.plugins.modules.module_runner import run_module
