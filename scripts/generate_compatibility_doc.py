@@ -37,6 +37,7 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._compatibility_tab
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_names import ARCHES, CHIPS, HDK_DOWNLOADS, artifact
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_table import KINDS, SUMS, Kind
+from generated_file import keep_current
 
 PAGE = ROOT / "docs" / "compatibility.md"
 
@@ -236,16 +237,7 @@ def render() -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Write docs/compatibility.md from the tables of versions.")
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 when the page is out of date")
-    check = parser.parse_args().check
-    page = render()
-    current = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
-    if current == page:
-        return 0
-    if check:
-        print("{0} is out of date: run scripts/generate_compatibility_doc.py".format(PAGE.relative_to(ROOT)), file=sys.stderr)
-        return 1
-    PAGE.write_text(page, encoding="utf-8")
-    return 0
+    return keep_current(PAGE, render(), parser.parse_args().check)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ sys.path.insert(0, str(ROOT / "collections"))
 
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_probe import MARK, PROBE_SOURCE
 from ansible_collections.npufleet.ascend.plugins.module_utils._recipe_versions import RELEASES
+from generated_file import keep_current
 
 TARGET = ROOT / "plugins" / "module_utils" / "_recipe_options.py"
 
@@ -152,15 +153,7 @@ def main() -> int:
     parser.add_argument("folder", type=Path, help="made by scripts/recipe_parsers.sh")
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 when the file is out of date")
     arguments = parser.parse_args()
-    text = render(arguments.folder)
-    current = TARGET.read_text(encoding="utf-8") if TARGET.exists() else ""
-    if current == text:
-        return 0
-    if arguments.check:
-        print("{0} is out of date: run scripts/generate_recipe_options.py".format(TARGET.relative_to(ROOT)), file=sys.stderr)
-        return 1
-    TARGET.write_text(text, encoding="utf-8")
-    return 0
+    return keep_current(TARGET, render(arguments.folder), arguments.check)
 
 
 if __name__ == "__main__":

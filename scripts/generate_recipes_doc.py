@@ -27,6 +27,7 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._recipe_profiles i
 from ansible_collections.npufleet.ascend.plugins.module_utils._recipe_rules import RULES
 from ansible_collections.npufleet.ascend.plugins.module_utils._recipe_schema import FAMILIES, QUANTIZATIONS, STATUSES, Recipe, read_recipes
 from ansible_collections.npufleet.ascend.plugins.module_utils._recipe_versions import MINORS, RELEASES, SOCS
+from generated_file import keep_current
 
 PAGE = ROOT / "docs" / "recipes.md"
 RECIPES = ROOT / "roles" / "vllm_engine" / "vars" / "npu_recipes"
@@ -230,16 +231,7 @@ def render() -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Write docs/recipes.md from the recipes and their tables.")
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 when the page is out of date")
-    check = parser.parse_args().check
-    page = render()
-    current = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
-    if current == page:
-        return 0
-    if check:
-        print("{0} is out of date: run scripts/generate_recipes_doc.py".format(PAGE.relative_to(ROOT)), file=sys.stderr)
-        return 1
-    PAGE.write_text(page, encoding="utf-8")
-    return 0
+    return keep_current(PAGE, render(), parser.parse_args().check)
 
 
 if __name__ == "__main__":

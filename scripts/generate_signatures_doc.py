@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT / "collections"))
 
 from ansible_collections.npufleet.ascend.plugins.module_utils._signature import Signature
 from ansible_collections.npufleet.ascend.plugins.module_utils._signature_table import PARTS, SIGNATURES
+from generated_file import keep_current
 
 PAGE = ROOT / "docs" / "failure-signatures.md"
 
@@ -84,16 +85,7 @@ def render() -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Write docs/failure-signatures.md from the failure-signature table.")
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 when the page is out of date")
-    check = parser.parse_args().check
-    page = render()
-    current = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
-    if current == page:
-        return 0
-    if check:
-        print("{0} is out of date: run scripts/generate_signatures_doc.py".format(PAGE.relative_to(ROOT)), file=sys.stderr)
-        return 1
-    PAGE.write_text(page, encoding="utf-8")
-    return 0
+    return keep_current(PAGE, render(), parser.parse_args().check)
 
 
 if __name__ == "__main__":
