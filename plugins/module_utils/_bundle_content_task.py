@@ -24,10 +24,9 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._clock import Cloc
 from ansible_collections.npufleet.ascend.plugins.module_utils._command import Runner, find_tool
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.plugins.module_utils._files import make_folders, write_text
-from ansible_collections.npufleet.ascend.plugins.module_utils._job import Job, JobStatus
+from ansible_collections.npufleet.ascend.plugins.module_utils._job import Job, JobStatus, watch
 
 LOWEST_PIP = (22, 2)  # the first with an installation report
-POLL_SECONDS = 0.5
 # How the tools begin a line that says what is wrong: pip and our own programs, apt, dnf, skopeo, Python.
 ERRORS = re.compile(r"^(?:ERROR|Error|E:|FATA|fatal|error|\w+Error:|time=\S+ level=fatal)")
 MIB = 1 << 20
@@ -124,17 +123,11 @@ class ContentTask:
     def _watch(self, digest: str, check_mode: bool) -> t.Dict[str, t.Any]:
         names = read_json(self._work + "/stale.json") or []
         stale = [part for part in self._parts if part_name(part) in names]
-        deadline = self._clock.now() + self._params["wait_slice"]
-        while True:
-            job = self._job.status()
-            if job.state != "running":
-                break
-            if job.seconds > self._params["wait_timeout"]:
-                self._job.stop()
-                raise self._failure(job, "is not finished after {0:.0f} s".format(job.seconds))
-            if self._clock.now() >= deadline:
-                return self._result(stale, check_mode, job)
-            self._clock.sleep(POLL_SECONDS)
+        job, overdue = watch(self._job, self._clock, self._params["wait_slice"], self._params["wait_timeout"])
+        if overdue:
+            raise self._failure(job, "is not finished after {0:.0f} s".format(job.seconds))
+        if job.state == "running":
+            return self._result(stale, check_mode, job)
         # The next run starts anew and does not find this one finished.
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self._work + "/job.pid")

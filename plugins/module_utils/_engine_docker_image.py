@@ -18,14 +18,13 @@ import shlex
 import shutil
 import typing as t
 
+from ansible_collections.npufleet.ascend.plugins.module_utils._clock import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_client import Docker
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_spec import Container
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.plugins.module_utils._files import make_folders
-from ansible_collections.npufleet.ascend.plugins.module_utils._job import Job, JobStatus
+from ansible_collections.npufleet.ascend.plugins.module_utils._job import Job, JobStatus, watch
 from ansible_collections.npufleet.ascend.plugins.module_utils._service import UnreachableError
-
-POLL_SECONDS = 0.5
 
 # Runs alone, with nothing but the SDK: its own words are one line a second at most, and the engine's last word when that refuses.
 FETCH_SOURCE = r"""
@@ -92,17 +91,11 @@ class Fetching:
 
         :raises ImageError: it failed, or is not finished after ``timeout`` seconds; the next call begins anew
         """
-        deadline = now() + slice_seconds
-        while True:
-            status = self._job.status()
-            if status.state != "running":
-                break
-            if status.seconds > timeout:
-                self._job.stop()
-                raise self._failure("is not here after {0:.0f} s".format(status.seconds), status)
-            if now() >= deadline:
-                return status
-            sleep(POLL_SECONDS)
+        status, overdue = watch(self._job, Clock(now, sleep), slice_seconds, timeout)
+        if overdue:
+            raise self._failure("is not here after {0:.0f} s".format(status.seconds), status)
+        if status.state == "running":
+            return status
         if status.rc != 0 or not self.present():
             raise self._failure("cannot be had", status)
         return None

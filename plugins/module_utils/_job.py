@@ -21,6 +21,7 @@ import subprocess
 import time
 import typing as t
 
+from ansible_collections.npufleet.ascend.plugins.module_utils._clock import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._files import read_text, write_text
 from ansible_collections.npufleet.ascend.plugins.module_utils._service import tail
 
@@ -32,6 +33,7 @@ LOG_LINES = 5000
 # pip gets this long to end by itself, in seconds.
 STOP_SECONDS = 5.0
 POLL_SECONDS = 0.1
+WATCH_SECONDS = 0.5
 
 # The first line waits for the word that job.pid is written; without it, as when the call is killed just then, nothing runs.
 WRAPPER = """\
@@ -122,6 +124,24 @@ class Job:
                 if not group_alive(group):
                     return
                 self._sleep(POLL_SECONDS)
+
+
+def watch(job: Job, clock: Clock, wait_slice: float, wait_timeout: float) -> t.Tuple[JobStatus, bool]:
+    """Watch a job until it runs no more, for at most ``wait_slice`` seconds.
+
+    Return its status, and True when it ran for longer than ``wait_timeout`` seconds and was therefore stopped; the status is from before that.
+    """
+    deadline = clock.now() + wait_slice
+    while True:
+        status = job.status()
+        if status.state != "running":
+            return status, False
+        if status.seconds > wait_timeout:
+            job.stop()
+            return status, True
+        if clock.now() >= deadline:
+            return status, False
+        clock.sleep(WATCH_SECONDS)
 
 
 def start_ticks(pid: int) -> str:

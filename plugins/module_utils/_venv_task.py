@@ -20,7 +20,7 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._command import Ru
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.plugins.module_utils._files import make_folders, read_text, write_text
 from ansible_collections.npufleet.ascend.plugins.module_utils._host import check_disk, check_enough_memory, os_release
-from ansible_collections.npufleet.ascend.plugins.module_utils._job import Job, JobStatus
+from ansible_collections.npufleet.ascend.plugins.module_utils._job import Job, JobStatus, watch
 from ansible_collections.npufleet.ascend.plugins.module_utils._prerequisites import (
     DISK_BYTES,
     MEMORY_BYTES,
@@ -42,7 +42,6 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._venv_plan import 
     read_marker,
 )
 
-POLL_SECONDS = 0.5
 CREDENTIALS = re.compile(r"(://)[^/@\s]+@")
 
 
@@ -139,17 +138,11 @@ class VenvTask:
         self._job.start(build_script(spec), spec.digest())
 
     def _watch(self, spec: VenvSpec, before: t.Dict[str, t.Any]) -> t.Dict[str, t.Any]:
-        deadline = self._clock.now() + self._params["wait_slice"]
-        while True:
-            job = self._job.status()
-            if job.state != "running":
-                break
-            if job.seconds > self._params["wait_timeout"]:
-                self._job.stop()
-                raise self._failure(job, "is not finished after {0:.0f} s".format(job.seconds))
-            if self._clock.now() >= deadline:
-                return self._result(True, before, spec.shown(), job)
-            self._clock.sleep(POLL_SECONDS)
+        job, overdue = watch(self._job, self._clock, self._params["wait_slice"], self._params["wait_timeout"])
+        if overdue:
+            raise self._failure(job, "is not finished after {0:.0f} s".format(job.seconds))
+        if job.state == "running":
+            return self._result(True, before, spec.shown(), job)
         if job.rc != 0:
             raise self._failure(job, "failed with exit code {0}".format(job.rc) if job.rc is not None else "was killed")
         write_text(os.path.join(self._path, MARKER_NAME), marker_text(spec))

@@ -9,7 +9,7 @@ import os
 import time
 
 import pytest
-from ansible_collections.npufleet.ascend.plugins.module_utils import _venv_task
+from ansible_collections.npufleet.ascend.plugins.module_utils import _job, _venv_task
 from ansible_collections.npufleet.ascend.plugins.module_utils._clock import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.plugins.module_utils._files import file_mode
@@ -356,7 +356,7 @@ def test_a_real_job_builds_and_is_confirmed(host, monkeypatch, tmp_path):
     monkeypatch.setattr(_venv_task, "build_script", lambda spec: script)
     monkeypatch.setattr(_venv_task, "choose_python", host._choose)
     monkeypatch.setattr(VenvTask, "_check_host", lambda self, python: None)
-    monkeypatch.setattr(_venv_task, "POLL_SECONDS", 0.02)
+    monkeypatch.setattr(_job, "WATCH_SECONDS", 0.02)
     host.clock = Clock(time.time, time.sleep)
     assert host.build()["changed"] is True
     assert host.call()["changed"] is False

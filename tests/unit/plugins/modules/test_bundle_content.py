@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 
 import pytest
-from ansible_collections.npufleet.ascend.plugins.module_utils import _bundle_content_task
+from ansible_collections.npufleet.ascend.plugins.module_utils import _bundle_content_task, _job
 from ansible_collections.npufleet.ascend.plugins.module_utils._bundle_script import identity, slug
 from ansible_collections.npufleet.ascend.plugins.modules import bundle_content
 from ansible_collections.npufleet.ascend.tests.unit.plugins.modules.module_runner import run_module
@@ -34,7 +34,7 @@ def options(tmp_path, monkeypatch):
         return SCRIPT.format(work=places[0].work, target=places[0].target, more=more)
 
     monkeypatch.setattr(_bundle_content_task, "build_script", script)
-    monkeypatch.setattr(_bundle_content_task, "POLL_SECONDS", 0.02)
+    monkeypatch.setattr(_job, "WATCH_SECONDS", 0.02)
     return {"path": str(tmp_path / "bundle"), "parts": [PART], "python": sys.executable, "work_folder": str(tmp_path / "work")}
 
 

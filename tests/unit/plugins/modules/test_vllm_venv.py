@@ -8,7 +8,7 @@ import os
 
 import pytest
 import yaml
-from ansible_collections.npufleet.ascend.plugins.module_utils import _venv_task
+from ansible_collections.npufleet.ascend.plugins.module_utils import _job, _venv_task
 from ansible_collections.npufleet.ascend.plugins.module_utils._host import HostError
 from ansible_collections.npufleet.ascend.plugins.module_utils._prerequisites import PYTHON_NAMES, PythonChoice
 from ansible_collections.npufleet.ascend.plugins.modules import vllm_venv
@@ -24,7 +24,7 @@ def path(tmp_path, monkeypatch):
     monkeypatch.setattr(_venv_task, "choose_python", lambda wanted, allowed, run: PythonChoice("/usr/bin/python3.12", (3, 12, 1), True))
     monkeypatch.setattr(_venv_task.VenvTask, "_check_host", lambda _task, _python: None)
     monkeypatch.setattr(_venv_task, "build_script", lambda spec: SCRIPT.format(path))
-    monkeypatch.setattr(_venv_task, "POLL_SECONDS", 0.02)
+    monkeypatch.setattr(_job, "WATCH_SECONDS", 0.02)
     return path
 
 
