@@ -67,8 +67,9 @@ class Demo:
                 if time.monotonic() > deadline:
                     os.killpg(process.pid, signal.SIGTERM)
         output = "".join(line for _when, line in lines)
-        gaps = [later - earlier for (earlier, _line), (later, _next) in zip(lines, lines[1:])]
-        assert not gaps or max(gaps) < 60, f"a silent minute: {max(gaps):.0f} s"
+        silences = [(later - earlier, before, after) for (earlier, before), (later, after) in zip(lines, lines[1:])]
+        longest, before, after = max(silences, default=(0.0, "", ""))
+        assert longest < 60, f"{longest:.0f} silent seconds between {before!r} and {after!r}"
         assert (process.returncode == 0) is ok, output[-6000:]
         return output
 
