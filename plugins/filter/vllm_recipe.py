@@ -33,9 +33,10 @@ options:
     type: str
     required: true
   vllm_ascend:
-    description: Version of vllm-ascend. A minor version such as V(0.23), in quotes, stands for the release that its rows were read in.
+    description:
+      - Version of vllm-ascend. A minor version such as V(0.23), in quotes, stands for the release that its rows were read in.
+      - Without it the newest final release that has a row for the chip and the number of hosts, else the newest release candidate.
     type: str
-    required: true
   profile:
     description: V(balanced) is the recipe as it was documented; the others move documented knobs, see C(docs/recipes.md).
     type: str
@@ -114,7 +115,7 @@ def vllm_recipe(
     documents: t.Any,
     name: str,
     soc: str,
-    vllm_ascend: str,
+    vllm_ascend: t.Optional[str] = None,
     profile: str = "balanced",
     hosts: int = 1,
     args: Options = None,

@@ -14,13 +14,21 @@ from __future__ import annotations
 import difflib
 import typing as t
 
+from ansible_collections.npufleet.ascend.plugins.module_utils._ascend_version import parse_version
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.plugins.module_utils._npu_table import IMAGE_SUFFIXES
 from ansible_collections.npufleet.ascend.plugins.module_utils._recipe_check import case_of, check_rules
 from ansible_collections.npufleet.ascend.plugins.module_utils._recipe_merge import expand, overlay, overlay_options
 from ansible_collections.npufleet.ascend.plugins.module_utils._recipe_profiles import apply_profile, check_profile
 from ansible_collections.npufleet.ascend.plugins.module_utils._recipe_schema import Recipe
-from ansible_collections.npufleet.ascend.plugins.module_utils._recipe_versions import REPOSITORY, SOCS, Version, read_version, soc_of
+from ansible_collections.npufleet.ascend.plugins.module_utils._recipe_versions import (
+    RELEASES,
+    REPOSITORY,
+    SOCS,
+    Version,
+    read_version,
+    soc_of,
+)
 
 Row = t.Dict[str, t.Any]
 Chosen = t.Dict[str, t.Any]
@@ -32,17 +40,21 @@ _TAG_DOUBT = "that the tag {0} exists is inferred from how the project names the
 _SUFFIX_DOUBT = "the suffix -a5 is that of the images built since 0.23; documents of August 2026 said -950dt"
 
 
-def choose(recipes: t.Mapping[str, Recipe], name: str, soc: str, vllm_ascend: str, profile: str = "balanced", hosts: int = 1) -> Chosen:
+def choose(
+    recipes: t.Mapping[str, Recipe], name: str, soc: str, vllm_ascend: t.Optional[str], profile: str = "balanced", hosts: int = 1
+) -> Chosen:
     """Return the row of a recipe for a chip, a version of vllm-ascend and a number of hosts, with a profile on top.
 
     :param recipes: what ``read_recipes`` returned
     :param soc: a2, a3, 310p or a5, or what npu_facts calls the generation
-    :param vllm_ascend: 0.23.0.post1, or 0.23 for the release that the recipes were read in
+    :param vllm_ascend: 0.23.0.post1, or 0.23 for the release that the recipes were read in; None for the newest final release that has a
+        row, else the newest of all
     :raises NpufleetError: when there is no such recipe or row; names those that are there
     """
     check_profile(profile)
-    version, token = read_version(vllm_ascend), soc_of(soc)
+    token = soc_of(soc)
     recipe = _find_recipe(recipes, name, token)
+    version = read_version(vllm_ascend or _preferred(recipe, token, hosts))
     row = _find_row(recipes, name, recipe, token, version, hosts)
     return _with_profile(_chosen(name, recipe, row, version), profile, version)
 
@@ -57,6 +69,13 @@ def _find_recipe(recipes: t.Mapping[str, Recipe], name: str, soc: str) -> Recipe
         what += "; FP8 weights need an Ascend 950 (vllm-ascend #1526, #14466)"
     remedy = "Did you mean {0}?".format(" or ".join((family or near)[:_NAMED])) if family or near else "Use " + ", ".join(sorted(recipes))
     raise NpufleetError(what, where="recipe", remedy=remedy)
+
+
+def _preferred(recipe: Recipe, soc: str, hosts: int) -> str:
+    """The release for somebody who names none; without any row that of a complaint, which is the newest final one."""
+    minors = {minor for row in recipe["rows"] if row["soc"] == soc and row["hosts"] == hosts for minor in row["vllm_ascend"]}
+    newest_first = sorted(RELEASES, key=lambda release: (release.final, parse_version(release.version)), reverse=True)
+    return next((release for release in newest_first if release.minor in minors), newest_first[0]).version
 
 
 def _find_row(recipes: t.Mapping[str, Recipe], name: str, recipe: Recipe, soc: str, version: Version, hosts: int) -> Row:

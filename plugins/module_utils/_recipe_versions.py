@@ -29,6 +29,11 @@ class Release(t.NamedTuple):
     source: str
     date: str
 
+    @property
+    def final(self) -> bool:
+        """Release candidates since 0.26 are validated with a few models only (release notes of vllm-ascend 0.26.0rc1)."""
+        return "rc" not in self.version
+
 
 class Version(t.NamedTuple):
     """A version of vllm-ascend as asked for: full text, minor, version of vLLM, and what is in doubt about the pair."""

@@ -157,3 +157,22 @@ def test_without_another_recipe_for_the_chip_none_is_named():
     with pytest.raises(NpufleetError) as caught:
         choose({"small": RECIPES["small"]}, "small", "a2", "0.23")
     assert caught.value.remedy == "Use it on 310p"
+
+
+@pytest.mark.parametrize(
+    ("soc", "hosts", "version"),
+    [("a3", 1, "0.23.0.post1"), ("a2", 2, "0.23.0.post1"), ("a2", 4, "0.23.0.post1")],
+)
+def test_without_a_version_the_newest_final_release_with_a_row_is_taken(soc, hosts, version):
+    assert choose(RECIPES, "big-w8a8", soc, None, hosts=hosts)["vllm_ascend"] == version
+
+
+def test_without_a_final_release_the_newest_candidate_is_taken():
+    recipes = copy.deepcopy(RECIPES)
+    recipes["big-w8a8"]["rows"] = [dict(recipes["big-w8a8"]["rows"][0], vllm_ascend=["0.26", "0.30"])]
+    assert choose(recipes, "big-w8a8", "a3", None)["vllm_ascend"] == "0.30.0rc2"
+
+
+def test_without_any_row_the_message_is_that_of_the_newest_final_release():
+    with pytest.raises(NpufleetError, match=r"no row for 3 host.* with vllm-ascend 0\.23\.0\.post1"):
+        choose(RECIPES, "big-w8a8", "a2", None, hosts=3)
