@@ -32,6 +32,7 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_opt
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_probe import ImageOptions
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_render import container_of, docker_command
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_plan import Actual, Plan, consent, make_plan
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_plan_file import keep_plan
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_probe import (
     CATALOGUE_NAME,
     ProbeError,
@@ -128,6 +129,8 @@ class EngineTask:
         if acts:
             self._engine.apply(plan)
             self._keep_catalogue()
+        if agreed and not check_mode and state != "absent" and self._params["plan"]:
+            keep_plan(self._spec.working_directory, self._params["plan"])
         waited: t.Dict[str, t.Any] = {}
         if agreed and not check_mode and (state in ("started", "restarted") or "start" in plan.steps):
             try:

@@ -96,6 +96,9 @@ options:
   user:
     description: User the engine runs as, when this task runs as root. By default that of the task. Not with O(runtime=docker).
     type: str
+  plan:
+    description: The row of P(npufleet.ascend.vllm_plan#filter) that the engine runs by. It is kept with the engine for M(npufleet.ascend.plan_info).
+    type: dict
   replace:
     description:
       - May a running engine be replaced when its spec differs? V(true) replaces it now, V(false) leaves it running and reports what differs.
@@ -268,6 +271,7 @@ def argument_spec() -> dict:
         "args": {"type": "dict", "default": {}},
         "env": {"type": "dict", "default": {}},
         "user": {"type": "str"},
+        "plan": {"type": "dict"},
         "replace": {"type": "bool"},
         "wait_timeout": {"type": "int", "default": 900},
         "wait_slice": {"type": "int", "default": 15},

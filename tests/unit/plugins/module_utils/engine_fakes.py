@@ -36,6 +36,7 @@ def params(**changes: t.Any) -> t.Dict[str, t.Any]:
         "env": {},
         "user": None,
         "container": None,
+        "plan": None,
         "replace": None,
         "wait_timeout": 100,
         "wait_slice": 10,

@@ -22,6 +22,7 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._engine_task impor
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.plugins.module_utils._host import HostError
 from ansible_collections.npufleet.ascend.plugins.module_utils._model_folder import ModelFolderError
+from ansible_collections.npufleet.ascend.plugins.module_utils._plan_info import recorded_plans
 from ansible_collections.npufleet.ascend.plugins.module_utils._runtime_docker import DockerRuntime
 from ansible_collections.npufleet.ascend.plugins.module_utils._runtime_supervisor import SupervisorRuntime
 from ansible_collections.npufleet.ascend.plugins.module_utils._runtime_systemd import SystemdRuntime
@@ -623,3 +624,16 @@ def test_an_image_alone(host):
     assert fake.did("create", "inspect_container") == []
     with pytest.raises(NpufleetError, match="only a container has an image"):
         host.call(state="fetched")
+
+
+def test_the_plan_that_an_engine_runs_by_is_kept_and_goes_with_it(host):
+    row = {"name": "demo", "host": "npu-01", "chips": [{"phy_id": 3}], "reasons": ["it fits"]}
+    host.call(check=True, plan=row)
+    assert recorded_plans(str(host.home)) == []
+    host.call(plan=row)
+    assert recorded_plans(str(host.home)) == [{"name": "demo", "host": "npu-01", "chips": [{"phy_id": 3}]}]
+    refused = dict(row, chips=[{"phy_id": 4}])
+    host.call(plan=refused, args={"max_model_len": 512}, replace=False)
+    assert recorded_plans(str(host.home))[0]["chips"] == [{"phy_id": 3}]
+    host.call(plan=row, state="absent")
+    assert recorded_plans(str(host.home)) == []
