@@ -36,6 +36,8 @@ OTHER_NAMES = {
     "ascend_driver_rebooted",
     "offline_bundle_result",
     "offline_bundle_checksums",
+    # The prefix itself.
+    "vllm_engine_",
 }
 OTHER_WORDS = {"attributes"}
 
@@ -119,7 +121,7 @@ def test_make_targets_that_are_named_exist(name):
 def test_readme_lists_every_playbook_role_and_module():
     listed = {pathlib.PurePath(path).stem for path in LINK.findall(text_of("README.md")) if path.startswith("playbooks/")}
     # Parts of the others, which do nothing useful by themselves.
-    parts = {"site", "targets", "layers_preflight", "needs", "offline"}
+    parts = {"site", "targets", "layers_preflight", "needs", "offline", "plan_engines"}
     assert listed == {path.stem for path in (ROOT / "playbooks").glob("*.yml")} - parts
     roles = {path.split("/")[1] for path in LINK.findall(text_of("README.md")) if path.startswith("roles/")}
     assert roles == {path.name for path in (ROOT / "roles").iterdir()}
