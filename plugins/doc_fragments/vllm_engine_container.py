@@ -72,9 +72,14 @@ options:
         description: CPUs that the container may use, for instance V(0-23).
         type: str
       network:
-        description: V(host), or the name of a network; then O(port) is published on O(host).
+        description: V(host), or the name of a network; then O(port) is published on O(host), unless this is a member of a group.
         type: str
         default: host
+      address:
+        description:
+          - IP address of the container in a O(container.network) that was made with a subnet. By default the container engine chooses.
+          - The head of a group needs one there, as the others are told its address before it starts.
+        type: str
       restart:
         description: When the container engine starts a dead engine again.
         type: str

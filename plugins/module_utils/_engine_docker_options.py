@@ -27,6 +27,7 @@ SUBOPTIONS: t.Dict[str, t.Dict[str, t.Any]] = {
     "shm_bytes": {"type": "int", "default": SHM_BYTES},
     "cpuset": {"type": "str"},
     "network": {"type": "str", "default": "host"},
+    "address": {"type": "str"},
     "restart": {"type": "str", "choices": ["unless-stopped", "always", "on-failure", "no"], "default": "unless-stopped"},
     "log_size": {"type": "str", "default": "50m"},
     "log_files": {"type": "int", "default": 3},

@@ -109,6 +109,9 @@ def _body(spec: EngineSpec) -> t.Dict[str, t.Any]:
         address, port = container.published
         body["ExposedPorts"] = {"{0}/tcp".format(port): {}}
         body["HostConfig"]["PortBindings"] = {"{0}/tcp".format(port): [{"HostIp": address, "HostPort": str(port)}]}
+    if container.address:
+        family = "IPv6Address" if ":" in container.address else "IPv4Address"
+        body["NetworkingConfig"] = {"EndpointsConfig": {container.network: {"IPAMConfig": {family: container.address}}}}
     return body
 
 
@@ -145,6 +148,7 @@ def docker_command(spec: EngineSpec) -> t.List[str]:
     options: t.List[t.Tuple[str, t.Iterable[t.Any]]] = [
         ("--name", [container.name]),
         ("--network", [container.network]),
+        ("--ip6" if ":" in (container.address or "") else "--ip", [container.address] if container.address else []),
         ("--restart", [container.restart]),
         ("--label", _assignments(body["Labels"])),
         ("--cap-drop", config["CapDrop"]),

@@ -13,9 +13,11 @@ counts among the chips that the container has (vllm-ascend #13399).
 
 from __future__ import annotations
 
+import ipaddress
 import re
 import typing as t
 
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_args import normal_name
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_options import container_options
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.plugins.module_utils._plan_devices import INNER, OUTER
@@ -52,7 +54,8 @@ class ContainerError(NpufleetError):
 class Container(t.NamedTuple):
     """What a container has besides command and environment. ``devices`` and ``mounts`` are written ``HOST:CONTAINER`` (mounts with :ro or :rw).
 
-    ``entrypoint`` None keeps that of the image. ``published`` is (address, port) on the host where the network is not the host's.
+    ``entrypoint`` None keeps that of the image. ``published`` is (address, port) on the host where the network is not the host's;
+    a member of a group has nothing to publish. ``address`` is that of the container in its network.
     """
 
     name: str
@@ -64,6 +67,7 @@ class Container(t.NamedTuple):
     shm_bytes: int
     cpuset: t.Optional[str]
     network: str
+    address: t.Optional[str]
     published: t.Optional[t.Tuple[str, int]]
     restart: str
     log_size: str
@@ -88,6 +92,7 @@ def build_container(params: t.Mapping[str, t.Any], folder: str, exists: Exists) 
     options = container_options(params["container"] or {})
     _check_words(params, options)
     ascend = params["accelerator"] == "ascend"
+    headless = any(normal_name(name) == "headless" and value for name, value in params["args"].items())
     devices = _devices(options, ascend, exists)
     if ascend:
         check_selection(options["oci_runtime"], devices, params["env"])
@@ -106,7 +111,8 @@ def build_container(params: t.Mapping[str, t.Any], folder: str, exists: Exists) 
         shm_bytes=options["shm_bytes"],
         cpuset=options["cpuset"] or None,
         network=options["network"],
-        published=None if options["network"] == "host" else (params["host"], params["port"]),
+        address=options["address"],
+        published=None if options["network"] == "host" or headless else (params["host"], params["port"]),
         restart=options["restart"],
         log_size=options["log_size"],
         log_files=options["log_files"],
@@ -216,6 +222,7 @@ def _check_words(params: t.Mapping[str, t.Any], options: t.Mapping[str, t.Any]) 
         ("container.shm_bytes", options["shm_bytes"] > 0, "Give bytes, at least 167772160 (vLLM asks for 160 MiB)"),
         ("container.cap_add", all(_harmless(word) for word in options["cap_add"]), "Leave out " + ", ".join(sorted(TOO_MUCH))),
         ("container.network", not options["network"].startswith("container:"), "Use host, or the name of a network"),
+        ("container.address", _address_fits(options), "Give an IP address, and a network that was made with a subnet of its own"),
         ("model", ":" not in params["model"], "Use a path without a colon, which separates the parts of a mount"),
         ("home", ":" not in params["home"], "Use a path without a colon, which separates the parts of a mount"),
         ("user", not params["user"], "Leave it out: the images of vllm-ascend run as root, without privileges on the host"),
@@ -232,6 +239,17 @@ def _check_words(params: t.Mapping[str, t.Any], options: t.Mapping[str, t.Any]) 
             where="env.LD_LIBRARY_PATH",
             remedy="Leave it out; /usr/local/lib is appended in the container (vllm-ascend #6949)",
         )
+
+
+def _address_fits(options: t.Mapping[str, t.Any]) -> bool:
+    """Docker lets an address be chosen only in networks that a person made."""
+    if options["address"] is None:
+        return True
+    try:
+        ipaddress.ip_address(options["address"])
+    except ValueError:
+        return False
+    return options["network"] not in ("host", "bridge", "none", "default")
 
 
 def _harmless(capability: str) -> bool:

@@ -103,6 +103,17 @@ def test_the_entrypoint(given, sent, typed):
     assert after == [*(given or [])[1:], *SERVE]
 
 
+@pytest.mark.parametrize(("address", "family", "flag"), [("192.0.2.2", "IPv4Address", "--ip"), ("2001:db8::2", "IPv6Address", "--ip6")])
+def test_an_address_of_its_own(address, family, flag):
+    wanted = spec(container={"network": "fleet", "address": address})
+    endpoints = create_body(wanted)["NetworkingConfig"]["EndpointsConfig"]
+    assert endpoints == {"fleet": {"IPAMConfig": {family: address}}}
+    words = docker_command(wanted)
+    assert words[words.index(flag) + 1] == address
+    assert "NetworkingConfig" not in create_body(spec(container={"network": "fleet"}))
+    assert spec_hash(wanted) != spec_hash(spec(container={"network": "fleet"}))
+
+
 @pytest.mark.parametrize(("host", "typed"), [("192.0.2.1", "192.0.2.1:8000:8000"), ("fd00::7", "[fd00::7]:8000:8000")])
 def test_a_published_port(host, typed):
     wanted = spec(host=host, container={"network": "fleet"})

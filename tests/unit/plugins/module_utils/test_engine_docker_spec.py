@@ -113,6 +113,9 @@ RUNTIME = {"oci_runtime": "ascend"}
         ({"container": {"cap_add": ["SYS_ADMIN"]}}, "container.cap_add", "Leave out ALL"),
         ({"container": {"cap_add": ["sys_nice"]}}, "container.cap_add", "sys_nice"),
         ({"container": {"network": "container:other"}}, "container.network", "container:other"),
+        ({"container": {"network": "fleet", "address": "npu-01"}}, "container.address", "'npu-01'"),
+        ({"container": {"network": "host", "address": "192.0.2.2"}}, "container.address", "192.0.2.2"),
+        ({"container": {"network": "bridge", "address": "192.0.2.2"}}, "container.address", "a subnet of its own"),
         ({"user": "vllm"}, "user", "run as root"),
         ({"model": "/srv/a:b"}, "model", "colon"),
         ({"home": "/srv/a:b"}, "home", "colon"),
@@ -150,6 +153,14 @@ def test_where_it_listens(network, published, host):
     assert wanted.argv[:5] == ("vllm", "serve", "/srv/models/tiny", "--host", host)
     assert wanted.public()["container"]["published"] == published
     assert wanted.base_url == "http://192.0.2.1:8000"
+
+
+@pytest.mark.parametrize(
+    ("args", "published"), [({"headless": True}, False), ({"--headless": True}, False), ({"headless": False}, True), ({}, True)]
+)
+def test_a_member_of_a_group_has_no_api_to_publish(args, published):
+    wanted = container(accelerator="cpu", container={"network": "fleet"}, args=args)
+    assert (wanted.published is not None) is published
 
 
 def test_the_environment_is_that_of_the_image_but_for_its_folders():
