@@ -23,13 +23,16 @@ class ActionModule(ProgressActionBase):
     def run(self, tmp: t.Any = None, task_vars: t.Optional[t.Dict[str, t.Any]] = None) -> t.Dict[str, t.Any]:
         result = super().run(tmp, task_vars)
         engine = result.get("engine")
+        show = self._show(task_vars or {})
         if isinstance(engine, dict) and engine.get("completion"):
-            show = self._show(task_vars or {})
             for line in summary(engine, bool(self._task.args.get("api_key"))):
                 show(line)
+        elif isinstance(engine, dict) and engine.get("ready") is False:
+            # With wait: false; whoever calls again has a task between.
+            show("{0:.0f} s, {1}".format(float(result["seconds"]), result["progress"]))
         if result.get("failed") and result.get("tail"):
             for line in ["last lines of the engine's log:", *result["tail"]]:
-                self._show(task_vars or {})(line)
+                show(line)
         return result
 
 

@@ -20,7 +20,7 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._engine_spec impor
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.plugins.module_utils._files import read_text, write_text
 from ansible_collections.npufleet.ascend.plugins.module_utils._http import Fetch
-from ansible_collections.npufleet.ascend.plugins.module_utils._readiness import Outcome, Target, wait
+from ansible_collections.npufleet.ascend.plugins.module_utils._readiness import Outcome, Target, probe, probe_head, settled, wait
 from ansible_collections.npufleet.ascend.plugins.module_utils._service import (
     Runtime,
     ServiceState,
@@ -32,6 +32,9 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._service import (
 LOG_LINES = 2000
 # A task that waits looks again within this time, in seconds: a slice of waiting, and the way to the host.
 WATCH_SECONDS = 60.0
+
+# What the record says of a launch that is to live.
+WATCHED = ("starting", "ready")
 
 # What to say of an outcome of _readiness.wait, for an engine that was never ready since its launch, and for one that was.
 STARTING_WORDS = {
@@ -58,18 +61,28 @@ class EngineFailedError(NpufleetError):
 class Engine:
     """The engine of one spec. ``launch.json`` in its folder (0600) records what the last launch was and how far it came."""
 
-    def __init__(self, spec: EngineSpec, runtime: Runtime, fetch: Fetch, clock: Clock) -> None:
+    def __init__(self, spec: EngineSpec, runtime: Runtime, fetch: Fetch, clock: Clock, head_url: t.Optional[str] = None) -> None:
+        """:raises NpufleetError: only a member of a group has a head to ask"""
+        if head_url and not spec.headless:
+            raise NpufleetError(
+                "this engine is asked itself", where="ready_url", remedy="Leave it out, or set args.headless for a member of a group"
+            )
         self.spec = spec
+        self._head_url = head_url.rstrip("/") if head_url else None
         self._runtime = runtime
         self._fetch = fetch
         self._clock = clock
         self._record_path = os.path.join(spec.working_directory, "launch.json")
         self.service = ServiceState()
+        # Whether the service manager started it again since the last launch: its process had died.
+        self.restarted = False
 
     def inspect(self) -> Actual:
         """Look at the service and at the record of its last launch. Reads only."""
         self.service = self._runtime.inspect(self.spec)
         record = self._record()
+        launched = record.get("pid") if record.get("status") in WATCHED else 0
+        self.restarted = self.service.running and bool(launched) and launched != self.service.pid
         return Actual(
             defined=self.service.defined,
             running=self.service.running,
@@ -124,22 +137,24 @@ class Engine:
         if os.path.lexists(self.spec.working_directory):
             raise NpufleetError("the folder of the engine cannot be removed", where=self.spec.working_directory, remedy="Remove it by hand")
 
-    def wait_ready(self, slice_seconds: float, timeout: float) -> t.Dict[str, t.Any]:
+    def wait_ready(self, slice_seconds: float, timeout: float, launched: bool = False) -> t.Dict[str, t.Any]:
         """Wait at most ``slice_seconds`` of the ``timeout`` that began with the launch; an engine that was ready gets one slice.
+
+        With ``launched`` only the process of the last launch counts, and not one that the service manager started again.
 
         Returns ``{"pending": bool, "seconds": s, "progress": text, "completion": {...} | None, "ready_seconds": s | None}``.
 
         :raises EngineFailedError: the engine died, answers wrongly, or is not ready in time
         """
-        record = self._watched_record(timeout)
+        record = self._launched_record() if launched else self._watched_record(timeout)
         began = self._clock.now()
         deadline = limit = began + slice_seconds
         if record["status"] == "starting":
             began = float(record["started_at"])
             limit = began + timeout
             deadline = min(limit, deadline)
-        target = Target(self.spec.base_url, self.spec.served_model_name, self.spec.api_key)
-        outcome = wait(target, lambda: self._alive(int(record["pid"])), self._fetch, self._clock.now, self._clock.sleep, deadline)
+        born, pid = float(record["started_at"]), int(record["pid"])
+        outcome = wait(lambda: self._ask(born), lambda: self._alive(pid), self._clock.now, self._clock.sleep, deadline)
         seconds = self._clock.now() - began
         if outcome.status == "ready":
             if record.get("ready_seconds") is None:
@@ -174,6 +189,24 @@ class Engine:
         """Seconds from the last launch to its first completion, as recorded; None before that."""
         value = self._record().get("ready_seconds")
         return float(value) if isinstance(value, (int, float)) else None
+
+    def _ask(self, born: float) -> Outcome:
+        """Ask the engine, or the head of its group; a member that knows no head has to live for a while."""
+        if not self.spec.headless:
+            return probe(Target(self.spec.base_url, self.spec.served_model_name, self.spec.api_key), self._fetch)
+        if self._head_url:
+            return probe_head(Target(self._head_url, self.spec.served_model_name, self.spec.api_key), self._fetch)
+        return settled(self._clock.now() - born)
+
+    def _launched_record(self) -> t.Dict[str, t.Any]:
+        record = self._record()
+        if record.get("status") in WATCHED:
+            return record
+        raise NpufleetError(
+            "the engine {0} was not launched, or was stopped again".format(self.spec.name),
+            where=self._record_path,
+            remedy="Bring it to state started",
+        )
 
     def _watched_record(self, timeout: float) -> t.Dict[str, t.Any]:
         """The record to measure from. An engine that restarted by itself since its launch was over is measured from now."""

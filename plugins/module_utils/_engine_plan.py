@@ -14,6 +14,7 @@ import typing as t
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_spec import EngineSpec
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 
+# What a plan can bring about; "ready" only waits for what is there.
 STATES = ("present", "started", "stopped", "restarted", "absent")
 
 
@@ -63,6 +64,8 @@ def make_plan(spec: EngineSpec, actual: Actual, state: str) -> Plan:
     before = _shown(actual.applied, actual.defined, actual.running)
     if actual.restarting:
         before["state"] = "restarting"
+    if state == "ready":
+        return Plan("keep", (), False, reasons, before, before)
     if state == "absent":
         if actual.folder and not actual.defined:
             before["folder"] = spec.working_directory

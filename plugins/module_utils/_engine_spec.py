@@ -74,6 +74,11 @@ class EngineSpec(t.NamedTuple):
         return "http://{0}:{1}".format("[{0}]".format(host) if ":" in host else host, self.port)
 
     @property
+    def headless(self) -> bool:
+        """True for a member of a group of several hosts: it has no API, only the head of the group has."""
+        return "--headless" in self.argv
+
+    @property
     def api_key(self) -> t.Optional[str]:
         """The key that requests must carry, or None."""
         return dict(self.secret_env).get("VLLM_API_KEY")

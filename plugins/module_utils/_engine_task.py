@@ -100,7 +100,7 @@ class EngineTask:
         self._clock = clock
         self._spec: EngineSpec = build_spec(params)
         self._runtime = runtime or choose_runtime(params, run)
-        self._engine = Engine(self._spec, self._runtime, fetch, clock)
+        self._engine = Engine(self._spec, self._runtime, fetch, clock, params["ready_url"])
         self._warn: t.List[str] = []
         self._catalogue: t.Optional[t.Tuple[str, str]] = None
 
@@ -132,9 +132,9 @@ class EngineTask:
         if agreed and not check_mode and state != "absent" and self._params["plan"]:
             keep_plan(self._spec.working_directory, self._params["plan"])
         waited: t.Dict[str, t.Any] = {}
-        if agreed and not check_mode and (state in ("started", "restarted") or "start" in plan.steps):
+        if agreed and not check_mode and (state in ("started", "restarted", "ready") or "start" in plan.steps):
             try:
-                waited = self._engine.wait_ready(self._params["wait_slice"], self._params["wait_timeout"])
+                waited = self._engine.wait_ready(self._params["wait_slice"], self._params["wait_timeout"], state == "ready")
             except EngineFailedError as exc:
                 exc.changed = exc.changed or acts
                 raise
@@ -164,10 +164,12 @@ class EngineTask:
             "name": self._spec.name,
             "action": plan.action if agreed else "keep",
             "runtime": self._runtime.kind,
-            "url": self._spec.base_url + "/v1",
+            "url": None if self._spec.headless else self._spec.base_url + "/v1",
             "model": self._spec.served_model_name,
             "running": after["state"] == "started" if check_mode else self._engine.service.running,
             "pid": self._engine.service.pid,
+            "restarted": self._engine.restarted,
+            "ready": not waited["pending"] if waited else None,
             "ready_seconds": waited.get("ready_seconds") or self._engine.ready_seconds(),
             "completion": waited.get("completion"),
             "differences": list(plan.reasons),
@@ -180,7 +182,7 @@ class EngineTask:
             "changed": plan.changed and agreed,
             "engine": engine,
             "diff": {"before": _pretty(plan.before), "after": _pretty(after)},
-            "pending": bool(waited.get("pending")),
+            "pending": bool(waited.get("pending")) and self._params["wait"],
             "progress": waited.get("progress", ""),
             "seconds": round(float(waited.get("seconds", 0.0)), 1),
             "warn": self._warn,
@@ -241,7 +243,7 @@ class EngineTask:
     def _check_resources(self, weight_bytes: int) -> None:
         """Port, shared memory, memory. On NPUs weights and KV cache lie in the memory of the chips, which the planner judges."""
         pid = self._engine.service.pid
-        if not self._engine.service.running or not self._runtime.holds_port(self._spec):
+        if not (self._spec.headless or (self._engine.service.running and self._runtime.holds_port(self._spec))):
             check_port(self._spec.port, pid)
         if self._spec.container is not None:
             check_shared_memory(self._spec.container.shm_bytes, "container.shm_bytes")

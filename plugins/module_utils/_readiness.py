@@ -7,6 +7,7 @@
 """Wait until an engine really answers: process alive, /health, the model listed, one completion. Clock and HTTP are injected.
 
 /health alone proves little: without a C++ compiler, or with a dead data-parallel peer, it says 200 and the first request fails.
+A member of a group has no API: it is asked for at the head of the group, or it only has to live for a while.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import typing as t
 from ansible_collections.npufleet.ascend.plugins.module_utils._http import Fetch, HttpAnswer
 
 POLL_SECONDS = 0.25
+# A process that nobody can ask counts as started after this time. One that vLLM's parser refuses ends after 10 to 20 s (CPU engine, two cores).
+SETTLE_SECONDS = 30.0
 HEALTH_SECONDS = 5.0
 # The first completion may compile kernels (30 s were seen on a CPU engine with two cores), whatever the time left.
 COMPLETION_SECONDS = 60.0
@@ -58,6 +61,21 @@ def probe(target: Target, fetch: Fetch) -> Outcome:
     return complete(target, fetch)
 
 
+def probe_head(target: Target, fetch: Fetch) -> Outcome:
+    """Ask the head of a group for one of its members; the completion is the head's and not told again."""
+    outcome = probe(target, fetch)
+    if outcome.status == "ready":
+        return Outcome("ready", "ready")
+    return outcome._replace(phase="waiting for the head", detail="the head {0}: {1}".format(target.base_url, outcome.detail))
+
+
+def settled(seconds: float) -> Outcome:
+    """What a process that cannot be asked is after so many seconds of life."""
+    if seconds >= SETTLE_SECONDS:
+        return Outcome("ready", "ready")
+    return Outcome("pending", "starting", "it lives for {0:.0f} s, of {1:.0f}".format(seconds, SETTLE_SECONDS))
+
+
 def listed_models(answer: HttpAnswer) -> t.List[str]:
     """Return the model ids of an answer of /v1/models; empty for any other text."""
     body = answer.json()
@@ -95,18 +113,17 @@ def completion_sample(path: str, body: t.Any) -> t.Optional[t.Dict[str, t.Any]]:
 
 
 def wait(
-    target: Target,
+    ask: t.Callable[[], Outcome],
     alive: t.Callable[[], bool],
-    fetch: Fetch,
     now: t.Callable[[], float],
     sleep: t.Callable[[float], None],
     deadline: float,
 ) -> Outcome:
-    """Probe until ready, dead, or ``deadline`` (in the seconds of ``now``). A wrong answer counts only if it stays until then."""
+    """Ask until ready, dead, or ``deadline`` (in the seconds of ``now``). A wrong answer counts only if it stays until then."""
     while True:
         if not alive():
             return Outcome("dead", "dead")
-        outcome = probe(target, fetch)
+        outcome = ask()
         if outcome.status == "ready":
             return outcome
         if now() >= deadline:

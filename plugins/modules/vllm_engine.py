@@ -18,9 +18,12 @@ description:
   - Options, weights, parallel sizes, memory and the port are checked before anything is touched.
   - When the engine dies while starting, the task fails at once with the first real error of its log, its last lines, and the matching row of
     the failure signatures.
+  - An engine that spans several hosts is one call on each of them. The head has the API, a member (C(headless) in O(args)) has none. A group
+    comes up whole or is taken down whole by the order of such calls in C(roles/vllm_engine/tasks/group.yml).
 extends_documentation_fragment:
   - npufleet.ascend.attributes
   - npufleet.ascend.vllm_engine_container
+  - npufleet.ascend.vllm_engine_launch
 attributes:
   check_mode:
     support: full
@@ -40,10 +43,11 @@ options:
       - V(present), defined; running or not as it is now.
       - V(stopped), defined and not running.
       - V(restarted), stopped and started, whatever it was.
+      - V(ready), what the last launch started lives and is ready; nothing is defined, started or replaced. It fails where that process is gone.
       - V(absent), stopped, and its service and folder removed. Model, virtual environment and image stay.
       - V(fetched), the image of O(container) on the host, loaded or pulled; no engine is touched.
     type: str
-    choices: [present, started, stopped, restarted, absent, fetched]
+    choices: [present, started, stopped, restarted, ready, absent, fetched]
     default: started
   accelerator:
     description: What the engine computes on. V(ascend) needs O(runtime=docker).
@@ -82,42 +86,6 @@ options:
       - Key that clients must send. It goes into a file of mode 0600, never into a command line.
       - vLLM checks it only for paths below C(/v1) and a few others; C(/invocations), C(/metrics) and more stay open (tried with vLLM 0.30).
     type: str
-  args:
-    description:
-      - "Options of C(vllm serve): V(max_model_len: 512), V(enforce_eager: true). V(true) is the switch, V(false) its C(--no-) form, null leaves it out,
-        a list gives several values and a mapping is JSON."
-      - Each is checked against what the installed vLLM accepts.
-    type: dict
-    default: {}
-  env:
-    description: Environment variables of the engine, on top of those that the accelerator needs. Shown in diffs, so no secrets.
-    type: dict
-    default: {}
-  user:
-    description: User the engine runs as, when this task runs as root. By default that of the task. Not with O(runtime=docker).
-    type: str
-  plan:
-    description: The row of P(npufleet.ascend.vllm_plan#filter) that the engine runs by. It is kept with the engine for M(npufleet.ascend.plan_info).
-    type: dict
-  replace:
-    description:
-      - May a running engine be replaced when its spec differs? V(true) replaces it now, V(false) leaves it running and reports what differs.
-      - When not given, the task stops and says what would be interrupted.
-    type: bool
-  wait_timeout:
-    description: Seconds from the launch until the engine must have answered.
-    type: int
-    default: 900
-  wait_slice:
-    description: Longest wait of one call on the host, in seconds. The task calls again until the engine is ready, and shows progress between.
-    type: int
-    default: 15
-  stop_timeout:
-    description:
-      - Seconds that a stop may take before the engine is killed.
-      - vLLM 0.32 ends running requests at once, unless O(args) has V(shutdown_timeout) (read in its source, not measured).
-    type: int
-    default: 60
 requirements:
   - docker (Docker SDK for Python, with O(runtime=docker))
 seealso:
@@ -143,6 +111,16 @@ EXAMPLES = r"""
     model: /var/lib/npufleet/models/tiny-deepseek
     api_key: "{{ vault_engine_key }}"
     replace: true
+
+- name: One of two hosts that serve a model together, with data parallel
+  npufleet.ascend.vllm_engine:
+    name: q
+    runtime: docker
+    model: /srv/models/q
+    container:
+      image: vllm-cpu:0.32.0
+    args: {data_parallel_size: 2, data_parallel_size_local: 1, data_parallel_start_rank: 1, data_parallel_address: 192.0.2.10, headless: true}
+    ready_url: http://192.0.2.10:8000
 
 - name: Serve a model on two NPUs in a container
   npufleet.ascend.vllm_engine:
@@ -180,7 +158,7 @@ engine:
       description: systemd, supervisor or docker.
       type: str
     url:
-      description: Base address of the OpenAI-compatible API on this host, with /v1.
+      description: Base address of the OpenAI-compatible API on this host, with /v1. Null for a member of a group.
       type: str
     model:
       description: Name that clients ask for.
@@ -191,8 +169,14 @@ engine:
     pid:
       description: Process id, 0 when it does not run.
       type: int
+    restarted:
+      description: Whether the process that runs is not that of the last launch, as it died and the service manager started it again.
+      type: bool
+    ready:
+      description: Whether this call found it ready; null when it did not ask.
+      type: bool
     ready_seconds:
-      description: Seconds from the launch to the first good completion.
+      description: Seconds from the last launch to the first good completion; null before that.
       type: float
     completion:
       description: The completion that proved it ready; path, prompt, text and completion_tokens.
@@ -253,11 +237,13 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._engine_task impor
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError, refused_by_host
 from ansible_collections.npufleet.ascend.plugins.module_utils._http import fetch
 
+STATES = ["present", "started", "stopped", "restarted", "ready", "absent", "fetched"]
+
 
 def argument_spec() -> dict:
     return {
         "name": {"type": "str", "required": True},
-        "state": {"type": "str", "choices": ["present", "started", "stopped", "restarted", "absent", "fetched"], "default": "started"},
+        "state": {"type": "str", "choices": STATES, "default": "started"},
         "accelerator": {"type": "str", "choices": ["cpu", "ascend"], "default": "cpu"},
         "runtime": {"type": "str", "choices": ["auto", "systemd", "supervisor", "docker"], "default": "auto"},
         "venv": {"type": "path"},
@@ -273,6 +259,8 @@ def argument_spec() -> dict:
         "user": {"type": "str"},
         "plan": {"type": "dict"},
         "replace": {"type": "bool"},
+        "ready_url": {"type": "str"},
+        "wait": {"type": "bool", "default": True},
         "wait_timeout": {"type": "int", "default": 900},
         "wait_slice": {"type": "int", "default": 15},
         "stop_timeout": {"type": "int", "default": 60},

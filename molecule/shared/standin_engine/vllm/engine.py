@@ -96,6 +96,9 @@ def main() -> None:
         sys.exit(1)
     if fault.get("mode") == "hang":
         threading.Event().wait()
+    if args.headless:
+        print("(EngineCore pid={0}) INFO 11-30 12:00:00 [core.py:1] waits for the head".format(os.getpid()), flush=True)
+        threading.Event().wait()
     Handler.model = (args.served_model_name or [args.model_tag])[0]
     Handler.fault = fault
     server = ThreadingHTTPServer((args.host or "127.0.0.1", args.port), Handler)

@@ -38,6 +38,8 @@ def params(**changes: t.Any) -> t.Dict[str, t.Any]:
         "container": None,
         "plan": None,
         "replace": None,
+        "ready_url": None,
+        "wait": True,
         "wait_timeout": 100,
         "wait_slice": 10,
         "stop_timeout": 60,

@@ -398,3 +398,84 @@ def test_a_service_that_somebody_else_made_is_watched_too(world):
     os.unlink(world.record_path)
     assert world.fresh().wait_ready(10, 100)["pending"] is False
     assert world.record()["pid"] == world.runtime.pid
+
+
+HEAD = "http://192.0.2.1:8000"
+
+
+class Member(World):
+    """A host with a member of a group; what answers over HTTP is the head."""
+
+    head = None
+
+    def fresh(self, **changes):
+        self.spec = spec(**dict(self.changes, args={"headless": True}, **changes))
+        self.asked = []
+        self.engine = Engine(self.spec, self.runtime, self.listen, Clock(self.clock.now, self.clock.sleep), self.head)
+        self.engine.inspect()
+        return self.engine
+
+    def listen(self, url, **options):
+        self.asked.append(url)
+        return self.fetch(url, **options)
+
+
+@pytest.fixture()
+def member(tmp_path):
+    return Member(tmp_path)
+
+
+def test_a_member_that_knows_no_head_has_to_live_for_a_while(member):
+    member.reach()
+    assert member.fresh().wait_ready(10, 100)["progress"] == "starting: it lives for 10 s, of 30"
+    waited = member.fresh().wait_ready(60, 100)
+    assert (waited["pending"], waited["ready_seconds"], waited["completion"]) == (False, 30.0, None)
+    assert member.asked == []
+    assert member.fresh().wait_ready(0, 100)["pending"] is False
+
+
+def test_a_member_is_ready_when_the_head_answers(member):
+    member.head = HEAD + "/"
+    member.ready_at = member.clock.time + 25
+    member.reach()
+    waited = member.fresh().wait_ready(10, 100)
+    assert (waited["pending"], waited["progress"]) == (True, "waiting for the head: the head {0}: connection refused".format(HEAD))
+    waited = member.fresh().wait_ready(60, 100)
+    assert (waited["pending"], waited["ready_seconds"], waited["completion"]) == (False, 25.0, None)
+    assert {url.rpartition("/v1/")[0] or url for url in member.asked} == {HEAD, HEAD + "/health"}
+    assert member.good.calls[-1][2] == KEY
+
+
+def test_a_member_fails_by_its_own_death_and_by_a_head_that_does_not_come(member):
+    member.head = HEAD
+    member.ready_at = member.clock.time + 999
+    member.reach()
+    assert failure(member, slice_seconds=20, timeout=15).what == (
+        "the engine demo is not ready after 15 s: the head {0}: connection refused".format(HEAD)
+    )
+    member.reach("restarted")
+    member.runtime.pid = 0
+    member.runtime.lines.append("OSError: libnuma.so.1: cannot open shared object file")
+    assert "died while starting, after 0 s: OSError: libnuma" in failure(member).what
+
+
+def test_only_the_process_of_the_launch_counts(world):
+    ready(world)
+    world.runtime.pid += 1
+    with pytest.raises(EngineFailedError, match="was ready and has died"):
+        world.fresh().wait_ready(10, 100, launched=True)
+    assert world.fresh().restarted
+    world.fresh().wait_ready(10, 100)
+    assert not world.fresh().restarted
+
+
+@pytest.mark.parametrize("how", ["never", "stopped", "not running"])
+def test_what_was_not_launched_has_not_come_back(world, how):
+    if how != "never":
+        ready(world)
+    if how == "stopped":
+        world.reach("stopped")
+        world.runtime.pid = 4711
+    if how == "not running":
+        world.runtime.pid = 0
+    assert world.fresh().restarted is False

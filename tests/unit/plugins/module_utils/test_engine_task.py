@@ -104,6 +104,8 @@ def test_a_first_run_and_a_second(host):
         "model": "tiny",
         "running": True,
         "pid": 42,
+        "restarted": False,
+        "ready": True,
         "ready_seconds": 0.0,
         "completion": {"path": "/v1/chat/completions", "prompt": "What is an NPU?", "text": "An NPU.", "completion_tokens": 3},
         "differences": [],
@@ -360,6 +362,79 @@ def test_slices_until_ready(host):
     host.fetch.set("/health", 200, "")
     third = host.call(wait_slice=3)
     assert (third["pending"], third["engine"]["ready_seconds"]) == (False, 6.0)
+
+
+def test_one_slice_and_no_more(host):
+    host.fetch.set("/health", "connection refused")
+    first = host.call(wait=False, wait_slice=0)
+    assert (first["changed"], first["pending"], first["engine"]["ready"], first["seconds"]) == (True, False, False, 0.0)
+    assert first["progress"] == "starting: connection refused"
+    pid = host.runtime.pid
+    # Each of these waits on and touches nothing.
+    second = host.call(wait=False, wait_slice=3)
+    third = host.call(wait=False, wait_slice=3, state="ready")
+    fourth = host.call(wait_slice=3)
+    assert [(call["changed"], call["pending"], call["seconds"]) for call in (second, third, fourth)] == [
+        (False, False, 3.0),
+        (False, False, 6.0),
+        (False, True, 9.0),
+    ]
+    host.fetch.set("/health", 200, "")
+    last = host.call(wait=False, state="ready")
+    assert (last["engine"]["ready"], last["engine"]["ready_seconds"], last["engine"]["action"]) == (True, 9.0, "keep")
+    assert (host.runtime.pid, host.runtime.calls) == (pid, ["define", "start"])
+
+
+def test_waiting_alone_never_starts_or_replaces(host):
+    with pytest.raises(NpufleetError, match="the engine demo was not launched, or was stopped again"):
+        host.call(state="ready")
+    assert host.runtime.calls == []
+    host.call()
+    told_result = host.call(state="ready", args={"max_model_len": 512})
+    assert (told_result["changed"], told_result["engine"]["differences"]) == (False, [REASON])
+    host.runtime.pid = 0
+    with pytest.raises(EngineFailedError, match="the engine demo was ready and has died") as caught:
+        host.call(state="ready")
+    assert caught.value.changed is False
+    assert host.runtime.calls == ["define", "start"]
+    host.call()
+    host.call(state="stopped")
+    with pytest.raises(NpufleetError, match="not launched, or was stopped again"):
+        host.call(state="ready")
+    assert host.call(check=True, state="ready")["engine"]["ready"] is None
+
+
+MEMBER = {"args": {"headless": True}, "ready_url": "http://192.0.2.1:8000/"}
+
+
+@pytest.fixture()
+def member(host):
+    options = [*OPTIONS, {"flags": ["--headless"], "nargs": 0, "choices": None, "kind": None}]
+    (host.venv / "npufleet-arguments.json").write_text(json.dumps({"version": "0.32.0", "options": options}))
+    return host
+
+
+def test_a_member_has_no_api_and_opens_no_port(member):
+    result = member.call(**MEMBER)
+    assert (result["engine"]["url"], result["engine"]["ready"], result["engine"]["completion"]) == (None, True, None)
+    assert member.port_checks == []
+    # Where it asks is no part of what runs.
+    assert member.call(**dict(MEMBER, ready_url="http://192.0.2.2:8000"))["changed"] is False
+
+
+def test_only_a_member_has_a_head(host):
+    with pytest.raises(NpufleetError, match=r"this engine is asked itself\. Where: ready_url\."):
+        host.call(ready_url="http://192.0.2.1:8000")
+
+
+def test_the_process_that_came_back_by_itself_is_told_until_somebody_waited_for_it(host):
+    host.call()
+    host.runtime.pid += 1
+    assert host.call(check=True)["engine"]["restarted"] is True
+    with pytest.raises(EngineFailedError, match="was ready and has died"):
+        host.call(state="ready")
+    assert host.call()["engine"]["restarted"] is True
+    assert host.call(check=True)["engine"]["restarted"] is False
 
 
 @pytest.mark.parametrize(("before", "changed"), [(BARE, True), (RUNNING, False)])

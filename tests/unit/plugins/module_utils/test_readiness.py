@@ -12,11 +12,14 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._readiness import 
     COMPLETION_TOKENS,
     POLL_SECONDS,
     PROMPT,
+    SETTLE_SECONDS,
     Outcome,
     Target,
     completion_sample,
     listed_models,
     probe,
+    probe_head,
+    settled,
     wait,
 )
 from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.engine_fakes import COMPLETION, FakeClock, FakeFetch
@@ -129,7 +132,7 @@ class Engine:
         return self.answers[0](url, **options)
 
     def wait(self, seconds):
-        return wait(TARGET, self.alive, self.fetch, self.clock.now, self.clock.sleep, self.clock.time + seconds)
+        return wait(lambda: probe(TARGET, self.fetch), self.alive, self.clock.now, self.clock.sleep, self.clock.time + seconds)
 
 
 STARTING, WRONG, BROKEN = ("/health", "connection refused"), ("/v1/models", 200, {"data": []}), (CHAT, 500, "boom")
@@ -161,3 +164,28 @@ def test_waiting_ends_at_the_first_certain_answer_or_at_the_deadline(answers, li
 def test_a_deadline_in_the_past_still_asks_once():
     assert Engine(["ready"]).wait(-100).status == "ready"
     assert Engine([STARTING]).wait(-100).status == "pending"
+
+
+@pytest.mark.parametrize(
+    ("path", "answer", "outcome"),
+    [
+        (CHAT, (200, COMPLETION), Outcome("ready", "ready")),
+        ("/health", ("refused",), Outcome("pending", "waiting for the head", "the head http://127.0.0.1:8000: refused")),
+        (
+            "/v1/models",
+            (401, ""),
+            Outcome(
+                "refused",
+                "waiting for the head",
+                "the head http://127.0.0.1:8000: /v1/models answered 401: the API key is not the engine's",
+            ),
+        ),
+    ],
+)
+def test_what_a_head_says_of_its_members(path, answer, outcome):
+    assert probe_head(TARGET, FakeFetch().set(path, *answer)) == outcome
+
+
+@pytest.mark.parametrize(("seconds", "status"), [(0, "pending"), (SETTLE_SECONDS - 1, "pending"), (SETTLE_SECONDS, "ready")])
+def test_what_nobody_can_ask_settles(seconds, status):
+    assert settled(seconds).status == status

@@ -14,7 +14,7 @@ import typing as t
 
 import pytest
 import yaml
-from ansible_collections.npufleet.ascend.plugins.doc_fragments.vllm_engine_container import ModuleDocFragment
+from ansible_collections.npufleet.ascend.plugins.doc_fragments import vllm_engine_container, vllm_engine_launch
 from ansible_collections.npufleet.ascend.plugins.module_utils import _engine_docker_client, _engine_task
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine import EngineFailedError
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_checks import GIB
@@ -193,7 +193,8 @@ def test_each_way_to_run_has_an_option_that_it_needs(machine: Machine, runtime: 
 
 def test_the_documentation_and_the_argument_spec_agree() -> None:
     documented = yaml.safe_load(vllm_engine.DOCUMENTATION)["options"]
-    documented.update(yaml.safe_load(ModuleDocFragment.DOCUMENTATION)["options"])
+    for fragment in (vllm_engine_container, vllm_engine_launch):
+        documented.update(yaml.safe_load(fragment.ModuleDocFragment.DOCUMENTATION)["options"])
     spec = argument_spec()
     assert set(documented) == set(spec)
     for name, option in spec.items():
@@ -202,5 +203,5 @@ def test_the_documentation_and_the_argument_spec_agree() -> None:
 
 
 def test_the_documentation_of_container_and_its_options_agree() -> None:
-    documented = yaml.safe_load(ModuleDocFragment.DOCUMENTATION)["options"]["container"]["suboptions"]
+    documented = yaml.safe_load(vllm_engine_container.ModuleDocFragment.DOCUMENTATION)["options"]["container"]["suboptions"]
     assert {name: {key: row[key] for key in row if key != "description"} for name, row in documented.items()} == SUBOPTIONS

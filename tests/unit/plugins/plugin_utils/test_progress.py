@@ -183,6 +183,13 @@ def test_the_last_lines_of_an_engine_that_failed_are_shown(monkeypatch):
     assert action.shown == ["  [node1] last lines of the engine's log:", "  [node1] Traceback", "  [node1] OSError: x"]
 
 
+def test_an_engine_that_nobody_waits_for_tells_how_far_it_is(monkeypatch):
+    waits = dict(PENDING, pending=False, engine=dict(ENGINE, completion=None, ready=False))
+    action = Action(vllm_engine, monkeypatch, waits, wait=False)
+    action.run()
+    assert (len(action.called), action.shown) == (1, ["  [node1] 10 s, starting: Loading weights"])
+
+
 @pytest.mark.parametrize("result", [{"failed": True, "msg": "bad option"}, dict(READY, engine=dict(ENGINE, completion=None)), READY])
 def test_otherwise_there_is_nothing_to_show(monkeypatch, result):
     action = Action(vllm_engine, monkeypatch, result)
