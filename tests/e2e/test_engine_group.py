@@ -119,18 +119,19 @@ class Fleet:
                 "ansible_python_interpreter": str(BIN / "python"),
                 "vllm_engine_home": str(self.folder / host),
                 "vllm_engine_args": {**COMMON, **args, **((member or {}) if host == MEMBER else {})},
-                "__vllm_engine_container": {
-                    "image": self.image,
+                "vllm_engine_container": {
                     "name": container(host),
                     "network": NETWORK,
                     "address": ADDRESS[host],
                 },
-                "__vllm_engine_ready_url": f"http://127.0.0.1:{PORT}" if len(LAYOUTS[layout]) > 1 and host == MEMBER else "",
+                "vllm_engine_ready_url": f"http://127.0.0.1:{PORT}" if len(LAYOUTS[layout]) > 1 and host == MEMBER else None,
             }
             for host, args in LAYOUTS[layout].items()
         }
         common = {
-            "__vllm_engine_group": list(hosts),
+            "vllm_engine_group": list(hosts),
+            "vllm_engine_accelerator": "cpu",
+            "vllm_engine_image": self.image,
             "vllm_engine_name": "q",
             "vllm_engine_runtime": "docker",
             "vllm_engine_model": str(self.model(model)),
@@ -140,7 +141,7 @@ class Fleet:
             "vllm_engine_stop_timeout": 20,
             **variables,
         }
-        role = {"ansible.builtin.include_role": {"name": "npufleet.ascend.vllm_engine", "tasks_from": "group", "rolespec_validate": False}}
+        role = {"ansible.builtin.include_role": {"name": "npufleet.ascend.vllm_engine"}}
         (self.folder / "inventory.yml").write_text(yaml.safe_dump({"engines": {"hosts": hosts}}))
         play = {"hosts": "engines", "gather_facts": False, "vars": common, "tasks": [role]}
         (self.folder / "play.yml").write_text(yaml.safe_dump([play]))

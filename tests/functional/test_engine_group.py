@@ -25,7 +25,7 @@ from functional_host import ROOT, Bench
 HEAD, MEMBER = "npu-01", "npu-02"
 ARGS = {"max_model_len": 512, "data_parallel_size": 2}
 # The stand-in has a few of vLLM's options only, and none of those that join the parts; --headless it has.
-ROLE = {"ansible.builtin.include_role": {"name": "npufleet.ascend.vllm_engine", "tasks_from": "group", "rolespec_validate": False}}
+ROLE = {"ansible.builtin.include_role": {"name": "npufleet.ascend.vllm_engine"}}
 
 
 class Group(Bench):
@@ -44,7 +44,7 @@ class Group(Bench):
                 "vllm_engine_home": str(home),
                 "vllm_engine_port": self.port,
                 "vllm_engine_args": dict(ARGS, headless=True) if name == MEMBER else ARGS,
-                "__vllm_engine_ready_url": "http://127.0.0.1:{0}".format(self.port) if name == MEMBER else "",
+                "vllm_engine_ready_url": "http://127.0.0.1:{0}".format(self.port) if name == MEMBER else None,
                 "vllm_engine_venv": str(home / "venv"),
             }
 
@@ -52,7 +52,9 @@ class Group(Bench):
         """Run it; return the recap of each host."""
         (self.folder / "inventory.yml").write_text(yaml.safe_dump({"engines": {"hosts": self.hosts}}))
         common = {
-            "__vllm_engine_group": [HEAD, MEMBER],
+            "vllm_engine_group": [HEAD, MEMBER],
+            "vllm_engine_accelerator": "cpu",
+            "vllm_engine_install": False,
             "vllm_engine_recipe": None,
             "vllm_engine_name": "q",
             "vllm_engine_runtime": "supervisor",
