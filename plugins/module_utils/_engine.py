@@ -14,6 +14,7 @@ import shutil
 import typing as t
 
 from ansible_collections.npufleet.ascend.plugins.module_utils._clock import Clock
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_history import LAUNCH_NAME
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_log import explain, last_meaningful, redact
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_plan import Actual, Plan
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_spec import EngineSpec
@@ -72,7 +73,7 @@ class Engine:
         self._runtime = runtime
         self._fetch = fetch
         self._clock = clock
-        self._record_path = os.path.join(spec.working_directory, "launch.json")
+        self._record_path = os.path.join(spec.working_directory, LAUNCH_NAME)
         self.service = ServiceState()
         # Whether the service manager started it again since the last launch: its process had died.
         self.restarted = False

@@ -31,6 +31,7 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_ima
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_options import container_options
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_probe import ImageOptions
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_render import container_of, docker_command
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_history import remember, restored
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_plan import Actual, Plan, consent, make_plan
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_plan_file import keep_plan
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_probe import (
@@ -95,6 +96,8 @@ class EngineTask:
     ) -> None:
         # Only root can run a service as somebody else.
         params = params if os.geteuid() == 0 else dict(params, user=None)
+        if params["state"] == "restored":
+            params = dict(restored(params, build_spec(params).working_directory), state="started")
         self._params = params
         self._run = run
         self._clock = clock
@@ -138,6 +141,8 @@ class EngineTask:
             except EngineFailedError as exc:
                 exc.changed = exc.changed or acts
                 raise
+            if not waited["pending"]:
+                remember(self._spec.working_directory, self._params, self._spec.digest())
         return self._result(plan, agreed, waited, check_mode)
 
     def _fetch(self, check_mode: bool) -> t.Dict[str, t.Any]:

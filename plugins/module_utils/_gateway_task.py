@@ -148,7 +148,9 @@ class GatewayTask:
         while True:
             rows = self._look()
             if name not in rows:
-                raise NpufleetError("server {0!r} left the configuration".format(name), where="server", remedy="Look who changed the gateway")
+                raise NpufleetError(
+                    "server {0!r} left the configuration".format(name), where="server", remedy="Look who changed the gateway"
+                )
             row = rows[name]
             done = row["operational"] == "up" if state == "ready" else row["sessions"] == 0 and not row["settling"]
             if done or self._wanted.wait_timeout <= 0:
@@ -164,5 +166,7 @@ class GatewayTask:
             return NpufleetError(what, where="backend " + self._wanted.backend, remedy="Look at the engine, or wait longer (wait_timeout)")
         what = "server {0!r} still has {1} requests after {2} s; it gets no new ones".format(name, row["sessions"], seconds)
         return NpufleetError(
-            what, where="backend " + self._wanted.backend, remedy="Wait longer (wait_timeout), end them, or let it serve again (state: ready)"
+            what,
+            where="backend " + self._wanted.backend,
+            remedy="Wait longer (wait_timeout), end them, or let it serve again (state: ready)",
         )

@@ -44,10 +44,12 @@ options:
       - V(stopped), defined and not running.
       - V(restarted), stopped and started, whatever it was.
       - V(ready), what the last launch started lives and is ready; nothing is defined, started or replaced. It fails where that process is gone.
+      - V(restored), started with the options with which it answered before the present ones, whatever they are in this call; the key is that of
+        the call. An engine that has answered with no others stays as it is.
       - V(absent), stopped, and its service and folder removed. Model, virtual environment and image stay.
       - V(fetched), the image of O(container) on the host, loaded or pulled; no engine is touched.
     type: str
-    choices: [present, started, stopped, restarted, ready, absent, fetched]
+    choices: [present, started, stopped, restarted, ready, restored, absent, fetched]
     default: started
   accelerator:
     description: What the engine computes on. V(ascend) needs O(runtime=docker).
@@ -237,7 +239,7 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._engine_task impor
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError, refused_by_host
 from ansible_collections.npufleet.ascend.plugins.module_utils._http import fetch
 
-STATES = ["present", "started", "stopped", "restarted", "ready", "absent", "fetched"]
+STATES = ["present", "started", "stopped", "restarted", "ready", "restored", "absent", "fetched"]
 
 
 def argument_spec() -> dict:

@@ -37,4 +37,6 @@ def converge(run_playbook, tmp_path):
 @pytest.fixture
 def server(run_module):
     """Call the module gateway_server."""
-    return lambda name=None, **options: run_module(NAME, "npufleet.ascend.gateway_server", **dict(options, **({"server": name} if name else {})))
+    return lambda name=None, **options: run_module(
+        NAME, "npufleet.ascend.gateway_server", **dict(options, **({"server": name} if name else {}))
+    )

@@ -63,7 +63,9 @@ def test_every_client_has_its_key(door):
 
 @pytest.mark.parametrize("header", ["Authorization;", "Authorization: Basic x", "Authorization: Bearer", "Authorization: " + ALICE])
 def test_other_headers_are_no_key(door, header):
-    done = door.host.run("curl -sk -o /dev/null -w '%%{http_code} %%header{www-authenticate}' -H %s https://127.0.0.1:8443/v1/models", header)
+    done = door.host.run(
+        "curl -sk -o /dev/null -w '%%{http_code} %%header{www-authenticate}' -H %s https://127.0.0.1:8443/v1/models", header
+    )
     assert done.stdout == "401 Bearer"
 
 
@@ -108,7 +110,11 @@ def test_health_needs_no_key(door):
 def test_tls(door):
     """TLS 1.2 and 1.3 with forward secrecy, nothing older."""
     probe = "echo | openssl s_client -connect 127.0.0.1:{0} {1} 2>&1"
-    for version, answer in (("-tls1_2", "Cipher is ECDHE"), ("-tls1_3", "Cipher is TLS_"), ("-tls1_1 -cipher ALL@SECLEVEL=0", "Cipher is (NONE)")):
+    for version, answer in (
+        ("-tls1_2", "Cipher is ECDHE"),
+        ("-tls1_3", "Cipher is TLS_"),
+        ("-tls1_1 -cipher ALL@SECLEVEL=0", "Cipher is (NONE)"),
+    ):
         assert answer in door.host.run(probe.format(PORT, version)).stdout, version
     assert "Cipher is (NONE)" in door.host.run(probe.format(PORT, "-tls1_2 -cipher AES128-SHA256")).stdout
 

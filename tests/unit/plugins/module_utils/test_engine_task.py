@@ -712,3 +712,28 @@ def test_the_plan_that_an_engine_runs_by_is_kept_and_goes_with_it(host):
     assert recorded_plans(str(host.home))[0]["chips"] == [{"phy_id": 3}]
     host.call(plan=row, state="absent")
     assert recorded_plans(str(host.home)) == []
+
+
+def test_an_upgrade_that_fails_goes_back_to_what_answered(host):
+    host.call()
+    upgrade = {"args": {"max_model_len": 256}, "replace": True}
+    host.fetch.set("/health", "connection refused")
+    with pytest.raises(EngineFailedError):
+        host.call(**dict(upgrade, wait_timeout=20, wait_slice=30))
+    host.fetch.set("/health", 200, "")
+    back = host.call(**dict(upgrade, state="restored"))
+    assert (back["changed"], back["engine"]["running"], back["engine"]["differences"]) == (
+        True,
+        True,
+        ["argv: --max-model-len 256 -> (none)"],
+    )
+    assert host.call()["changed"] is False
+
+
+def test_an_upgrade_that_is_regretted_goes_back_once(host):
+    host.call()
+    host.call(args={"max_model_len": 256}, replace=True)
+    assert host.call(check=True, state="restored", args={"max_model_len": 256}, replace=True)["engine"]["action"] == "replace"
+    assert host.call(state="restored", args={"max_model_len": 256}, replace=True)["changed"] is True
+    assert host.call(state="restored", args={"max_model_len": 256}, replace=True)["engine"]["action"] == "keep"
+    assert host.call()["changed"] is False
