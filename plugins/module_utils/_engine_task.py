@@ -136,14 +136,18 @@ class EngineTask:
             keep_plan(self._spec.working_directory, self._params["plan"])
         waited: t.Dict[str, t.Any] = {}
         if agreed and not check_mode and (state in ("started", "restarted", "ready") or "start" in plan.steps):
-            try:
-                waited = self._engine.wait_ready(self._params["wait_slice"], self._params["wait_timeout"], state == "ready")
-            except EngineFailedError as exc:
-                exc.changed = exc.changed or acts
-                raise
-            if not waited["pending"]:
-                remember(self._spec.working_directory, self._params, self._spec.digest())
+            waited = self._wait(state == "ready", acts)
         return self._result(plan, agreed, waited, check_mode)
+
+    def _wait(self, launched: bool, acts: bool) -> t.Dict[str, t.Any]:
+        try:
+            waited = self._engine.wait_ready(self._params["wait_slice"], self._params["wait_timeout"], launched)
+        except EngineFailedError as exc:
+            exc.changed = exc.changed or acts
+            raise
+        if not waited["pending"]:
+            remember(self._spec.working_directory, self._params, self._spec.digest())
+        return waited
 
     def _fetch(self, check_mode: bool) -> t.Dict[str, t.Any]:
         """The image alone, before anything is interrupted."""
