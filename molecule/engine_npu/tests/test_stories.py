@@ -71,7 +71,7 @@ def test_a_change_of_one_engine_needs_consent_and_touches_no_other(run_playbook,
 )
 def test_what_cannot_be_is_refused_before_anything_is_touched(run_playbook, variables, started, changes, words):
     before = started("first"), started("second")
-    done = run_playbook("npufleet.ascend.site", "--extra-vars", instances(variables, **changes), "--extra-vars", "vllm_engine_replace=true")
+    done = run_playbook("npufleet.ascend.preflight", "--extra-vars", instances(variables, **changes), "--extra-vars", "vllm_engine_replace=true")
     assert done.returncode == 2 and words in done.stdout, done.stdout
     assert (started("first"), started("second")) == before
 
