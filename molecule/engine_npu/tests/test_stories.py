@@ -42,7 +42,7 @@ def test_verify_asks_both(run_playbook):
 def test_the_plan_leaves_them_where_they_are(run_playbook):
     done = run_playbook("npufleet.ascend.plan")
     assert done.returncode == 0, done.stdout
-    assert done.stdout.count("host npu-a2: stays where it runs") == 2 and recap(done)["changed"] == "0"
+    assert done.stdout.count("host npu-a2: stays where it runs") >= 2 and recap(done)["changed"] == "0"
 
 
 def test_a_change_of_one_engine_needs_consent_and_touches_no_other(run_playbook, variables, started):
@@ -71,7 +71,9 @@ def test_a_change_of_one_engine_needs_consent_and_touches_no_other(run_playbook,
 )
 def test_what_cannot_be_is_refused_before_anything_is_touched(run_playbook, variables, started, changes, words):
     before = started("first"), started("second")
-    done = run_playbook("npufleet.ascend.preflight", "--extra-vars", instances(variables, **changes), "--extra-vars", "vllm_engine_replace=true")
+    done = run_playbook(
+        "npufleet.ascend.preflight", "--extra-vars", instances(variables, **changes), "--extra-vars", "vllm_engine_replace=true"
+    )
     assert done.returncode == 2 and words in done.stdout, done.stdout
     assert (started("first"), started("second")) == before
 
