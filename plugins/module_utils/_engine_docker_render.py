@@ -4,7 +4,7 @@
 
 # PRIVATE to the collection: modules are the public surface.
 
-"""A spec as the Docker Engine API wants it (``create_body``) and as a person types it (``docker_command``). Pure; both from the same values."""
+"""A spec as the Docker Engine API wants it (``create_body``), as a person types it (``docker_command``) and as a document. Pure; one source."""
 
 from __future__ import annotations
 
@@ -13,13 +13,19 @@ import json
 import shlex
 import typing as t
 
-from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_options import SUBOPTIONS
-from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_spec import Container
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_spec import CHIP_NODE, Container
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_spec import EngineSpec
+from ansible_collections.npufleet.ascend.plugins.module_utils._export_docker_run import run_words
+from ansible_collections.npufleet.ascend.plugins.module_utils._export_document import read_documents
+from ansible_collections.npufleet.ascend.plugins.module_utils._plan_devices import OUTER
+from ansible_collections.npufleet.ascend.plugins.module_utils._tuning_values import parse_cpus
 
 # Labels of a container of ours: the folder of its engine, and the hash of what it was made from. No secret is in either.
 LABEL_ENGINE = "npufleet.ascend.engine"
 LABEL_SPEC = "npufleet.ascend.spec"
+
+# Options that only an engine on several hosts has (docs/planning.md, several hosts).
+GROUP_OPTIONS = frozenset({"--headless", "--data-parallel-address", "--nnodes", "--master-addr"})
 
 KEY_NAME = "secret.key"
 KEY_INSIDE = "/run/npufleet/api-key"
@@ -143,42 +149,54 @@ def _host_config(spec: EngineSpec, container: Container) -> t.Dict[str, t.Any]:
 
 def docker_command(spec: EngineSpec) -> t.List[str]:
     """Return the ``docker run`` line that makes the same container. The key is not in it; its file must be there (mode 0600)."""
+    return run_words(read_documents(container_document(spec))[0])
+
+
+def container_document(spec: EngineSpec) -> t.Dict[str, t.Any]:
+    """Return the container as a document of plain values, from which every export is rendered. No secret is in it.
+
+    ``devices`` and ``mounts`` are rows of source and target, ``chips`` the number of NPUs, ``group`` tells a member of an engine on several
+    hosts, and ``host`` is where a client of this host finds ``port``.
+    """
     container, body = container_of(spec), create_body(spec)
-    config, entrypoint = body["HostConfig"], body.get("Entrypoint") or []
-    options: t.List[t.Tuple[str, t.Iterable[t.Any]]] = [
-        ("--name", [container.name]),
-        ("--network", [container.network]),
-        ("--ip6" if ":" in (container.address or "") else "--ip", [container.address] if container.address else []),
-        ("--restart", [container.restart]),
-        ("--label", _assignments(body["Labels"])),
-        ("--cap-drop", config["CapDrop"]),
-        ("--cap-add", config["CapAdd"]),
-        ("--security-opt", config["SecurityOpt"]),
-        ("--runtime", [container.oci_runtime] if container.oci_runtime else []),
-        ("--device", container.devices),
-        ("--mount", [_mount(row) for row in config["Mounts"]]),
-        ("--cpuset-cpus", [container.cpuset] if container.cpuset else []),
-        ("--publish", [_publish(*container.published)] if container.published else []),
-        ("--shm-size", [container.shm_bytes]),
-        ("--stop-timeout", [spec.stop_seconds]),
-        ("--log-driver", [config["LogConfig"]["Type"]]),
-        ("--log-opt", _assignments(config["LogConfig"]["Config"])),
-        ("--env", body["Env"]),
-        ("--entrypoint", entrypoint[:1]),
-    ]
-    usual = container.docker_host == SUBOPTIONS["docker_host"]["default"]
-    head = ["docker"] if usual else ["docker", "--host", container.docker_host]
-    words = [str(word) for flag, values in options for value in values for word in (flag, value)]
-    return [*head, "run", "--detach", *words, container.image, *entrypoint[1:], *body["Cmd"]]
+    config = body["HostConfig"]
+    return {
+        "engine": spec.name,
+        "name": container.name,
+        "image": container.image,
+        "entrypoint": None if container.entrypoint is None else list(container.entrypoint),
+        "command": body["Cmd"],
+        "env": dict(text.split("=", 1) for text in body["Env"]),
+        "devices": [{"source": row["PathOnHost"], "target": row["PathInContainer"]} for row in config["Devices"]],
+        "chips": _chips(spec),
+        "mounts": [{"source": row["Source"], "target": row["Target"], "read_only": row["ReadOnly"]} for row in config["Mounts"]],
+        "work": spec.working_directory + "/work",
+        "shm_bytes": config["ShmSize"],
+        "cpuset": container.cpuset,
+        "network": container.network,
+        "address": container.address,
+        "ports": [{"address": address, "port": port} for address, port in ([container.published] if container.published else [])],
+        "cap_drop": config["CapDrop"],
+        "cap_add": config["CapAdd"],
+        "security_opt": config["SecurityOpt"],
+        "oci_runtime": container.oci_runtime,
+        "restart": container.restart,
+        "stop_timeout": spec.stop_seconds,
+        "log_driver": config["LogConfig"]["Type"],
+        "log_options": config["LogConfig"]["Config"],
+        "labels": body["Labels"],
+        "docker_host": container.docker_host,
+        "host": spec.host,
+        "port": spec.port,
+        "model": spec.served_model_name,
+        "model_path": spec.model,
+        "key_file": KEY_INSIDE if spec.secret_env else None,
+        "headless": "--headless" in spec.argv,
+        "group": not GROUP_OPTIONS.isdisjoint(spec.argv),
+    }
 
 
-def _assignments(values: t.Mapping[str, str]) -> t.List[str]:
-    return ["{0}={1}".format(name, values[name]) for name in sorted(values)]
-
-
-def _mount(row: t.Mapping[str, t.Any]) -> str:
-    return "type=bind,source={0},target={1}{2}".format(row["Source"], row["Target"], ",readonly" if row["ReadOnly"] else "")
-
-
-def _publish(address: str, port: int) -> str:
-    return "{0}:{1}:{1}".format("[{0}]".format(address) if ":" in address else address, port)
+def _chips(spec: EngineSpec) -> int:
+    selected = dict(spec.env).get(OUTER)
+    nodes = [text.rpartition(":")[2] for text in container_of(spec).devices]
+    return len(parse_cpus(selected)) if selected else sum(1 for node in nodes if CHIP_NODE.match(node))

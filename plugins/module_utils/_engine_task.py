@@ -30,7 +30,7 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_cli
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_image import Fetching, fetch_image
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_options import container_options
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_probe import ImageOptions
-from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_render import container_of, docker_command
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_render import container_document, container_of, docker_command
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_history import remember, restored
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_plan import Actual, Plan, consent, make_plan
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_plan_file import keep_plan
@@ -186,7 +186,7 @@ class EngineTask:
             "pending_changes": [] if agreed else list(plan.reasons),
         }
         if self._spec.container is not None:
-            engine["command"] = docker_command(self._spec)
+            engine.update(command=docker_command(self._spec), container=container_document(self._spec))
         return {
             "changed": plan.changed and agreed,
             "engine": engine,

@@ -150,27 +150,15 @@ engine:
   returned: always
   type: dict
   contains:
-    name:
-      description: Name of the engine.
-      type: str
-    action:
-      description: What was done, one of keep, create, replace, start, stop, restart, enable, remove, fetch.
-      type: str
-    runtime:
-      description: systemd, supervisor or docker.
-      type: str
+    name: {description: Name of the engine., type: str}
+    action: {description: "What was done, one of keep, create, replace, start, stop, restart, enable, remove, fetch.", type: str}
+    runtime: {description: "systemd, supervisor or docker.", type: str}
     url:
       description: Base address of the OpenAI-compatible API on this host, with /v1. Null for a member of a group.
       type: str
-    model:
-      description: Name that clients ask for.
-      type: str
-    running:
-      description: Whether its process runs.
-      type: bool
-    pid:
-      description: Process id, 0 when it does not run.
-      type: int
+    model: {description: Name that clients ask for., type: str}
+    running: {description: Whether its process runs., type: bool}
+    pid: {description: "Process id, 0 when it does not run.", type: int}
     restarted:
       description: Whether the process that runs is not that of the last launch, as it died and the service manager started it again.
       type: bool
@@ -199,6 +187,16 @@ engine:
       returned: with O(runtime=docker)
       type: list
       elements: str
+    container:
+      description:
+        - The same container as a document, for P(npufleet.ascend.vllm_export#filter). Check mode returns it too, whether the image is there or not.
+        - "C(engine), C(name), C(image), C(entrypoint), C(command), C(env), C(devices), C(chips), C(mounts), C(work), C(shm_bytes), C(cpuset),
+          C(network), C(address), C(ports), C(cap_drop), C(cap_add), C(security_opt), C(oci_runtime), C(restart), C(stop_timeout), C(log_driver),
+          C(log_options), C(labels) with the hash of the spec, C(docker_host), C(host), C(port), C(model), C(model_path), C(key_file), C(headless),
+          C(group)."
+        - No secret is in it; C(key_file) is where the container finds the key, and one of C(mounts) says which file of the host that is.
+      returned: with O(runtime=docker)
+      type: dict
 pending:
   description: True when the engine is still starting; the task then calls again by itself.
   returned: always
