@@ -90,7 +90,7 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.plugins.module_utils._export_compose import compose_document, compose_head
 from ansible_collections.npufleet.ascend.plugins.module_utils._export_docker_run import run_script
-from ansible_collections.npufleet.ascend.plugins.module_utils._export_document import Document, ExportError, read_documents
+from ansible_collections.npufleet.ascend.plugins.module_utils._export_document import Document, ExportError, plain_text, read_documents
 from ansible_collections.npufleet.ascend.plugins.module_utils._export_kubernetes import manifests, manifests_head
 from ansible_collections.npufleet.ascend.plugins.module_utils._export_kubernetes_pod import Cluster
 from ansible_collections.npufleet.ascend.plugins.module_utils._export_npu_table import RESOURCES
@@ -149,8 +149,8 @@ def _export(documents: t.List[Document], format: str, cluster: Cluster) -> str:
 
 
 def _plain(value: t.Optional[str]) -> t.Optional[str]:
-    """A text of Python's own type, as ansible-core hands over classes that YAML does not know; None where it is empty."""
-    return str(value) if value else None
+    """None where it is empty."""
+    return plain_text(value) if value else None
 
 
 def vllm_export(

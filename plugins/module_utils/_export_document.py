@@ -127,6 +127,11 @@ class Kind(t.NamedTuple):
     may_be_null: bool = False
 
 
+def plain_text(value: str) -> str:
+    """The same text of Python's own type. ``str()`` does not do, as the texts of ansible-core 2.17 return themselves then."""
+    return str.__str__(value)
+
+
 def _is_list(value: t.Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
 
@@ -160,20 +165,22 @@ def _like(pattern: t.Pattern[str]) -> t.Callable[[t.Any], bool]:
 
 
 def _bind(value: t.Mapping[str, t.Any]) -> Bind:
-    return Bind(str(value["source"]), str(value["target"]), bool(value.get("read_only", False)))
+    return Bind(plain_text(value["source"]), plain_text(value["target"]), bool(value.get("read_only", False)))
 
 
-TEXT = Kind("a text", _is_text, str)
-TEXTS = Kind("a list of texts", _list_of(lambda one: isinstance(one, str)), lambda value: [str(one) for one in value])
+TEXT = Kind("a text", _is_text, plain_text)
+TEXTS = Kind("a list of texts", _list_of(lambda one: isinstance(one, str)), lambda value: [plain_text(one) for one in value])
 NUMBER = Kind("a number", _is_number, int)
 FLAG = Kind("a boolean", lambda value: isinstance(value, bool), bool)
-MAP = Kind("a mapping of texts", _is_map, lambda value: {str(key): str(one) for key, one in value.items()})
+MAP = Kind("a mapping of texts", _is_map, lambda value: {plain_text(key): plain_text(one) for key, one in value.items()})
 BINDS = Kind("a list of source and target", _list_of(_is_bind), lambda value: [_bind(one) for one in value])
-PORTS = Kind("a list of address and port", _list_of(_is_port), lambda value: [(str(one["address"]), int(one["port"])) for one in value])
+PORTS = Kind(
+    "a list of address and port", _list_of(_is_port), lambda value: [(plain_text(one["address"]), int(one["port"])) for one in value]
+)
 
 FIELDS: t.Dict[str, Kind] = {
-    "engine": Kind("the name of an engine", _like(ENGINE_PATTERN), str),
-    "name": Kind("the name of a container", _like(NAME_PATTERN), str),
+    "engine": Kind("the name of an engine", _like(ENGINE_PATTERN), plain_text),
+    "name": Kind("the name of a container", _like(NAME_PATTERN), plain_text),
     "image": TEXT,
     "entrypoint": TEXTS._replace(may_be_null=True),
     "command": TEXTS,
@@ -196,7 +203,7 @@ FIELDS: t.Dict[str, Kind] = {
     "log_options": MAP,
     "labels": MAP,
     "docker_host": TEXT,
-    "host": Kind("a text", lambda value: isinstance(value, str), str),
+    "host": Kind("a text", lambda value: isinstance(value, str), plain_text),
     "port": NUMBER,
     "model": TEXT,
     "model_path": TEXT,
