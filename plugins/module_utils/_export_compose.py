@@ -66,7 +66,8 @@ def _service(document: Document) -> t.Dict[str, t.Any]:
     if document.network in MODES:
         service["network_mode"] = MODES[document.network]
     else:
-        service["networks"] = [document.network]
+        family = "ipv6_address" if ":" in (document.address or "") else "ipv4_address"
+        service["networks"] = {document.network: {family: document.address} if document.address else {}}
     optional = {
         "ports": [published(*pair) for pair in document.ports],
         "devices": ["{0}:{1}".format(device.source, device.target) for device in document.devices],

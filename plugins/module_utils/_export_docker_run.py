@@ -45,6 +45,7 @@ def _groups(document: Document) -> t.List[t.List[str]]:
     options: t.List[t.Tuple[str, t.Iterable[t.Any]]] = [
         ("--name", [document.name]),
         ("--network", [document.network]),
+        ("--ip6" if ":" in (document.address or "") else "--ip", [document.address] if document.address else []),
         ("--restart", [document.restart]),
         ("--label", _assignments(document.labels)),
         ("--cap-drop", document.cap_drop),

@@ -50,6 +50,7 @@ class Document(t.NamedTuple):
     shm_bytes: int
     cpuset: t.Optional[str]
     network: str
+    address: t.Optional[str]
     ports: t.List[t.Tuple[str, int]]
     cap_drop: t.List[str]
     cap_add: t.List[str]
@@ -192,6 +193,7 @@ FIELDS: t.Dict[str, Kind] = {
     "shm_bytes": NUMBER,
     "cpuset": TEXT._replace(may_be_null=True),
     "network": TEXT,
+    "address": TEXT._replace(may_be_null=True),
     "ports": PORTS,
     "cap_drop": TEXTS,
     "cap_add": TEXTS,

@@ -69,7 +69,12 @@ def test_a_network_that_exists():
     whole = compose_document([document(raw(container={"network": "fleet"})), document(raw(name="b", container={"network": "other"}))])
     assert whole["networks"] == {name: {"name": name, "external": True} for name in ("fleet", "other")}
     found = whole["services"][NAME]
-    assert (found["networks"], found["ports"], "network_mode" in found) == (["fleet"], ["127.0.0.1:8000:8000"], False)
+    assert (found["networks"], found["ports"], "network_mode" in found) == ({"fleet": {}}, ["127.0.0.1:8000:8000"], False)
+
+
+@pytest.mark.parametrize(("address", "family"), [("192.0.2.5", "ipv4_address"), ("fd00::5", "ipv6_address")])
+def test_an_address_in_the_network(address, family):
+    assert service(raw(container={"network": "fleet", "address": address}))["networks"] == {"fleet": {family: address}}
 
 
 def test_ascend_docker_runtime():
