@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import json
 import os
-import pwd
 import sys
 import typing as t
 
 from ansible_collections.npufleet.ascend.plugins.module_utils._clock import Clock
-from ansible_collections.npufleet.ascend.plugins.module_utils._command import Runner, find_tool
+from ansible_collections.npufleet.ascend.plugins.module_utils._command import Runner
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine import Engine, EngineFailedError
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_args import check_args, parse_catalogue
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_checks import (
@@ -28,7 +27,6 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._engine_checks imp
 )
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_client import Docker
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_image import Fetching, fetch_image
-from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_options import container_options
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_probe import ImageOptions
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_render import container_document, container_of, docker_command
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_history import remember, restored
@@ -49,38 +47,17 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._host import (
     disk_free,
     memory_available,
     resident_bytes,
-    systemd_is_init,
 )
 from ansible_collections.npufleet.ascend.plugins.module_utils._http import Fetch
 from ansible_collections.npufleet.ascend.plugins.module_utils._model_folder import inspect as inspect_model
+from ansible_collections.npufleet.ascend.plugins.module_utils._runtime_choice import choose_runtime
 from ansible_collections.npufleet.ascend.plugins.module_utils._runtime_docker import DockerRuntime
-from ansible_collections.npufleet.ascend.plugins.module_utils._runtime_supervisor import SupervisorRuntime
-from ansible_collections.npufleet.ascend.plugins.module_utils._runtime_systemd import SystemdRuntime
 from ansible_collections.npufleet.ascend.plugins.module_utils._service import Runtime, RuntimeAdapterError, UnreachableError
 from ansible_collections.npufleet.ascend.plugins.module_utils._user_access import Need, check_access
 
 SHARED_MEMORY = "/dev/shm"
 # Positions of the command before the options: vllm, serve.
 COMMAND_WORDS = 2
-
-
-def choose_runtime(params: t.Mapping[str, t.Any], run: Runner) -> Runtime:
-    """Return the adapter that fits this host and this user.
-
-    :raises NpufleetError: the wanted service manager is not there
-    """
-    kind = params["runtime"]
-    if kind == "docker":
-        return DockerRuntime(Docker(container_options(params["container"])["docker_host"]))
-    if kind == "systemd" or (kind == "auto" and systemd_is_init()):
-        systemctl, journalctl = find_tool("systemctl", ["/bin", "/usr/bin"]), find_tool("journalctl", ["/bin", "/usr/bin"])
-        if not systemctl or not journalctl or not systemd_is_init():
-            raise NpufleetError("systemd does not run this host", where="runtime", remedy="Set vllm_engine_runtime to supervisor or auto")
-        user_unit = os.geteuid() != 0
-        # Not $HOME, which sudo may leave as it was: the service manager of a user looks into the home of that user.
-        folder = pwd.getpwuid(os.geteuid()).pw_dir + "/.config/systemd/user" if user_unit else "/etc/systemd/system"
-        return SystemdRuntime(run, systemctl, journalctl, user_unit, folder)
-    return SupervisorRuntime(run, params["venv"].rstrip("/") + "/bin/supervisord", params["home"])
 
 
 class EngineTask:

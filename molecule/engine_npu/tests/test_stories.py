@@ -45,6 +45,19 @@ def test_the_plan_leaves_them_where_they_are(run_playbook):
     assert done.stdout.count("host npu-a2: stays where it runs") >= 2 and recap(done)["changed"] == "0"
 
 
+def test_what_runs_can_be_exported(run_playbook, tmp_path):
+    folder = "npufleet_export_folder={0}".format(tmp_path)
+    tried = run_playbook("npufleet.ascend.export", "--extra-vars", folder, "--check")
+    assert tried.returncode == 0 and list(tmp_path.iterdir()) == [], tried.stdout
+    done = run_playbook("npufleet.ascend.export", "--extra-vars", folder)
+    assert done.returncode == 0 and recap(done)["changed"] == recap(tried)["changed"] != "0", done.stdout
+    assert recap(run_playbook("npufleet.ascend.export", "--extra-vars", folder))["changed"] == "0"
+    manifest = (tmp_path / "npu-a2/second/kubernetes.yml").read_text()
+    assert "huawei.com/Ascend910: 2" in manifest or 'huawei.com/Ascend910: "2"' in manifest, manifest
+    script = (tmp_path / "npu-a2/second/docker-run.sh").read_text()
+    assert "--device /dev/davinci4:/dev/davinci4" in script and "davinci0" not in script, script
+
+
 def test_a_change_of_one_engine_needs_consent_and_touches_no_other(run_playbook, variables, started):
     before = started("first"), started("second")
     changed = instances(variables, args={"max_model_len": 256})

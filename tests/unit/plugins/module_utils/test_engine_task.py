@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import os
-import pwd
 import struct
 
 import pytest
@@ -18,14 +17,12 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._engine_checks imp
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_client import Docker
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_plan import ConsentError
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_probe import MARK
-from ansible_collections.npufleet.ascend.plugins.module_utils._engine_task import EngineTask, choose_runtime
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_task import EngineTask
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.plugins.module_utils._host import HostError
 from ansible_collections.npufleet.ascend.plugins.module_utils._model_folder import ModelFolderError
 from ansible_collections.npufleet.ascend.plugins.module_utils._plan_info import recorded_plans
 from ansible_collections.npufleet.ascend.plugins.module_utils._runtime_docker import DockerRuntime
-from ansible_collections.npufleet.ascend.plugins.module_utils._runtime_supervisor import SupervisorRuntime
-from ansible_collections.npufleet.ascend.plugins.module_utils._runtime_systemd import SystemdRuntime
 from ansible_collections.npufleet.ascend.plugins.module_utils._service import RuntimeAdapterError, UnreachableError
 from ansible_collections.npufleet.ascend.plugins.module_utils._user_access import AccessError
 from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.docker_fakes import OTHER_ID, ApiError, FakeDocker
@@ -466,43 +463,6 @@ def test_present_waits_only_for_what_it_started(host):
     assert host.call(**dict(CHANGED, state="present"))["engine"]["completion"]
 
 
-@pytest.mark.parametrize(
-    ("kind", "booted", "user", "wanted"),
-    [
-        ("auto", True, 0, (False, "/etc/systemd/system")),
-        ("auto", True, 1000, (True, "/home/u/.config/systemd/user")),
-        ("systemd", True, 0, (False, "/etc/systemd/system")),
-        ("auto", False, 0, None),
-        ("supervisor", True, 0, None),
-    ],
-)
-def test_the_service_manager_fits_the_host_and_the_user(monkeypatch, kind, booted, user, wanted):
-    monkeypatch.setattr(_engine_task, "systemd_is_init", lambda: booted)
-    monkeypatch.setattr(_engine_task, "find_tool", lambda name, _extra: "/bin/" + name)
-    monkeypatch.setattr(os, "geteuid", lambda: user)
-    # What sudo may leave in the environment.
-    monkeypatch.setenv("HOME", "/root")
-    monkeypatch.setattr(pwd, "getpwuid", lambda uid: pwd.struct_passwd(("u", "x", uid, uid, "", "/home/u", "/bin/sh")))
-    runtime = choose_runtime(params(runtime=kind, venv="/srv/venv/"), FakeRun())
-    if wanted is None:
-        assert isinstance(runtime, SupervisorRuntime)
-        assert runtime._supervisord == "/srv/venv/bin/supervisord"
-    else:
-        assert isinstance(runtime, SystemdRuntime)
-        assert (runtime._user_unit, runtime._unit_folder) == wanted
-
-
-@pytest.mark.parametrize(("booted", "missing"), [(False, None), (True, "systemctl"), (True, "journalctl")])
-def test_a_systemd_that_is_not_there_is_named(monkeypatch, booted, missing):
-    monkeypatch.setattr(_engine_task, "systemd_is_init", lambda: booted)
-    monkeypatch.setattr(_engine_task, "find_tool", lambda name, _extra: None if name == missing else "/bin/" + name)
-    with pytest.raises(NpufleetError) as caught:
-        choose_runtime(params(runtime="systemd"), FakeRun())
-    assert str(caught.value) == (
-        "systemd does not run this host. Where: runtime. What to do: Set vllm_engine_runtime to supervisor or auto."
-    )
-
-
 def test_without_a_given_manager_the_task_chooses_one(host, monkeypatch):
     chosen = []
     monkeypatch.setattr(_engine_task, "choose_runtime", lambda options, run: chosen.append(options["runtime"]) or host.runtime)
@@ -636,14 +596,6 @@ def test_check_mode_tolerates_a_container_engine_that_does_not_exist_yet(host):
     with pytest.raises(UnreachableError):
         contained(host, nobody).execute(False)
     assert not host.home.exists()
-
-
-def test_containers_are_asked_for_by_name(monkeypatch):
-    runtime = choose_runtime(params(runtime="docker", container=dict(IMAGE, docker_host="unix:///podman.sock")), FakeRun())
-    assert isinstance(runtime, DockerRuntime)
-    assert runtime.docker._docker_host == "unix:///podman.sock"
-    default = choose_runtime(params(runtime="docker", container=IMAGE), FakeRun())
-    assert default.docker._docker_host == "unix:///var/run/docker.sock"
 
 
 def test_an_image_is_asked_for_its_options_once(host):
