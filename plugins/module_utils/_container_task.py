@@ -13,20 +13,12 @@ import re
 import typing as t
 
 from ansible_collections.npufleet.ascend.plugins.module_utils._container_adapter import Composed, EngineAdapter, Host, Look
-from ansible_collections.npufleet.ascend.plugins.module_utils._container_containerd import ContainerdAdapter
-from ansible_collections.npufleet.ascend.plugins.module_utils._container_docker import DockerAdapter
-from ansible_collections.npufleet.ascend.plugins.module_utils._container_podman import PodmanAdapter
 from ansible_collections.npufleet.ascend.plugins.module_utils._container_record import Record, load_record, record_path, save_record
 from ansible_collections.npufleet.ascend.plugins.module_utils._container_spec import Wanted, wanted_of
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.plugins.module_utils._host import os_release
 from ansible_collections.npufleet.ascend.plugins.module_utils._prerequisites import family_of
 
-ADAPTERS: t.Dict[str, t.Callable[[Host, Wanted], EngineAdapter]] = {
-    "containerd": ContainerdAdapter,
-    "docker": DockerAdapter,
-    "podman": PodmanAdapter,
-}
 # Addresses of proxies and registries may hold a password.
 CREDENTIALS = re.compile(r"(://)[^/@\s\"]+@")
 
@@ -56,7 +48,7 @@ class ContainerTask:
         self._wanted = wanted_of(params)
         self._host = host
         self._root = root
-        self._adapter = ADAPTERS[self._wanted.engine](host, self._wanted)
+        self._adapter = _adapter(host, self._wanted)
         self._record_path = record_path(self._wanted.record_folder, self._wanted.engine)
 
     def execute(self, check_mode: bool) -> t.Dict[str, t.Any]:
@@ -215,3 +207,18 @@ class ContainerTask:
 def _waiting(composed: Composed) -> t.List[str]:
     """What only a restart brings, in words."""
     return [text for key, text in zip(composed.keys, composed.due) if key in composed.waits]
+
+
+def _adapter(host: Host, wanted: Wanted) -> EngineAdapter:
+    """The adapter of the engine. A target compiles what is imported, at each call, so the others are left out."""
+    if wanted.engine == "containerd":
+        from ansible_collections.npufleet.ascend.plugins.module_utils._container_containerd import ContainerdAdapter
+
+        return ContainerdAdapter(host, wanted)
+    if wanted.engine == "podman":
+        from ansible_collections.npufleet.ascend.plugins.module_utils._container_podman import PodmanAdapter
+
+        return PodmanAdapter(host, wanted)
+    from ansible_collections.npufleet.ascend.plugins.module_utils._container_docker import DockerAdapter
+
+    return DockerAdapter(host, wanted)

@@ -22,8 +22,7 @@ import time
 import typing as t
 
 from ansible_collections.npufleet.ascend.plugins.module_utils._clock import Clock
-from ansible_collections.npufleet.ascend.plugins.module_utils._files import read_text, write_text
-from ansible_collections.npufleet.ascend.plugins.module_utils._service import tail
+from ansible_collections.npufleet.ascend.plugins.module_utils._files import read_text, tail, write_text
 
 STAGE_PATTERN = re.compile(r"^npufleet: stage (\d+)/(\d+) (.*)$")
 

@@ -17,15 +17,13 @@ import typing as t
 from ansible_collections.npufleet.ascend.plugins.module_utils._command import Runner, find_tool, run
 from ansible_collections.npufleet.ascend.plugins.module_utils._npu_chips import NO_BUS, match_rows, merge_chips
 from ansible_collections.npufleet.ascend.plugins.module_utils._npu_pci import DriverFiles, read_driver_files, scan_nodes, scan_pci
-from ansible_collections.npufleet.ascend.plugins.module_utils._npu_queries import NpuSmi
+from ansible_collections.npufleet.ascend.plugins.module_utils._npu_queries import TOOL_DIRS, NpuSmi
 from ansible_collections.npufleet.ascend.plugins.module_utils._npu_smi_errors import Failure, failure
 from ansible_collections.npufleet.ascend.plugins.module_utils._npu_smi_matrix import Topology, is_chip
 from ansible_collections.npufleet.ascend.plugins.module_utils._npu_smi_table import Info
 from ansible_collections.npufleet.ascend.plugins.module_utils._npu_table import image_suffix
 
 Row = t.Dict[str, t.Any]
-
-TOOL_DIRS = ["/usr/local/sbin", "/usr/local/bin", "/usr/local/Ascend/driver/tools", "/usr/local/dcmi"]
 
 
 class Settings(t.NamedTuple):

@@ -20,10 +20,11 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._npu_smi_errors im
 )
 from ansible_collections.npufleet.ascend.plugins.module_utils._npu_smi_matrix import Topology, parse_mapping, parse_topology
 from ansible_collections.npufleet.ascend.plugins.module_utils._npu_smi_table import Info, parse_info
-from ansible_collections.npufleet.ascend.plugins.module_utils._npu_smi_text import parse_health, parse_pairs, soc_version
 
 Row = t.Dict[str, t.Any]
 Answer = t.TypeVar("Answer")
+
+TOOL_DIRS = ["/usr/local/sbin", "/usr/local/bin", "/usr/local/Ascend/driver/tools", "/usr/local/dcmi"]
 
 
 class NpuSmi:
@@ -57,6 +58,9 @@ class NpuSmi:
 
     def add_boards(self, chips: t.Sequence[Row]) -> None:
         """Fill ``board`` of each chip (one call an NPU) and ``soc``: A5 tells it per NPU, of the others one chip of each name is asked."""
+        # On request only, and a target compiles what is imported at each call.
+        from ansible_collections.npufleet.ascend.plugins.module_utils._npu_smi_text import parse_pairs, soc_version
+
         boards: t.Dict[t.Any, t.Dict[str, str]] = {}
         socs: t.Dict[t.Any, t.Optional[str]] = {}
         for chip in chips:
@@ -74,6 +78,8 @@ class NpuSmi:
 
     def add_errors(self, chips: t.Sequence[Row]) -> None:
         """Fill ``errors`` of each chip that is not OK: one call each."""
+        from ansible_collections.npufleet.ascend.plugins.module_utils._npu_smi_text import parse_health
+
         for chip in chips:
             if chip["health"] == "OK" or chip["npu_id"] is None:
                 continue

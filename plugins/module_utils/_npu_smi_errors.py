@@ -110,7 +110,6 @@ _RULES = (
     _Rule("confirmation_required", r"\(Y/N\)"),
     _Rule("help_printed", r"^Usage: npu-smi"),
 )
-_COMPILED = tuple((rule.reason, re.compile(rule.pattern)) for rule in _RULES)
 
 # Codes of exit(): the low byte of a DCMI (-8xxx) or tool (-9xxx) code, then those of the shell, the loader and timeout(1).
 _EXIT_CODES: t.Dict[int, t.Tuple[str, t.Dict[str, t.Any]]] = {
@@ -142,11 +141,12 @@ def classify(stdout: str, stderr: str, rc: t.Optional[int], timed_out: bool = Fa
     if timed_out:
         return failure("timeout")
     lines = [line for line in (stdout + "\n" + stderr).splitlines() if _is_message(line)]
-    for reason, pattern in _COMPILED:
+    for rule in _RULES:
         for line in lines:
-            found = pattern.search(line)
+            # Not compiled beforehand: most calls succeed.
+            found = re.search(rule.pattern, line)
             if found:
-                return failure(reason, **_details(reason, found.groupdict()))
+                return failure(rule.reason, **_details(rule.reason, found.groupdict()))
     return _by_exit_code(rc)
 
 

@@ -167,7 +167,6 @@ CAUSES: t.Tuple[Cause, ...] = (
     Cause(r"ERR_DES: *(?P<detail>\S.*?) *$", "", "Look at /var/log/ascend_seclog on the host"),
     Cause(r"\[ERROR\] *(?P<detail>\S.*?) *$", "", "Look at /var/log/ascend_seclog on the host"),
 )
-_COMPILED = tuple((re.compile(cause.pattern), cause) for cause in CAUSES)
 _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 # "Reboot needed for installation/upgrade to take effect", "Reboot now or after driver installation ..." (driver and firmware).
 REBOOT_WORDS = re.compile(r"reboot (?:needed|now|is required)", re.IGNORECASE)
@@ -176,9 +175,10 @@ REBOOT_WORDS = re.compile(r"reboot (?:needed|now|is required)", re.IGNORECASE)
 def explain(lines: t.Iterable[str]) -> t.Tuple[str, str]:
     """Return what the log of an installer says went wrong, and what to do; two empty texts where it does not say."""
     clean = [plain(line) for line in lines]
-    for pattern, cause in _COMPILED:
+    for cause in CAUSES:
         for line in clean:
-            found = pattern.search(line)
+            # Not compiled beforehand: a call that runs no installer needs none of them.
+            found = re.search(cause.pattern, line)
             if found:
                 number = re.search(r"ERR_NO:\s*(0x[0-9A-Fa-f]+)", line)
                 said = ": ".join(part for part in (cause.meaning, found.groupdict().get("detail")) if part)

@@ -17,7 +17,6 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._command import Ru
 from ansible_collections.npufleet.ascend.plugins.module_utils._host import os_release
 from ansible_collections.npufleet.ascend.plugins.module_utils._os_table import FAMILIES, Family
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_state import Tree, install_record, small_file
-from ansible_collections.npufleet.ascend.plugins.module_utils._prerequisites import family_of
 
 SBIN = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 
@@ -165,6 +164,8 @@ def _rows(path: str) -> t.List[t.List[str]]:
 
 
 def _family(host: Host) -> t.Tuple[t.Optional[Family], bool]:
+    from ansible_collections.npufleet.ascend.plugins.module_utils._prerequisites import family_of
+
     family = family_of(os_release(host.root), lambda name: host.find(name, SBIN))
     return family, family == FAMILIES["debian"]
 

@@ -12,8 +12,6 @@ import os
 import typing as t
 
 from ansible_collections.npufleet.ascend.plugins.module_utils._command import Runner, find_tool
-from ansible_collections.npufleet.ascend.plugins.module_utils._npu_facts import TOOL_DIRS
-from ansible_collections.npufleet.ascend.plugins.module_utils._npu_queries import NpuSmi
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_record import REMOVED, Record
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_state import Installed, same_version
 
@@ -22,6 +20,9 @@ NPU_SMI_SECONDS = 20.0
 
 def running_driver(run: Runner, install_path: str, find: t.Callable[..., t.Optional[str]] = find_tool) -> str:
     """Return the version of the driver that runs, from the header of ``npu-smi info``: one process. '' when nobody says so."""
+    # Only the driver needs it, and a target compiles what is imported at each call.
+    from ansible_collections.npufleet.ascend.plugins.module_utils._npu_queries import TOOL_DIRS, NpuSmi
+
     path = find("npu-smi", [*TOOL_DIRS, os.path.join(install_path, "driver", "tools")])
     if path is None:
         return ""

@@ -18,18 +18,9 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._errors import Npu
 from ansible_collections.npufleet.ascend.plugins.module_utils._files import make_folders, write_text
 from ansible_collections.npufleet.ascend.plugins.module_utils._host import GIB, disk_free
 from ansible_collections.npufleet.ascend.plugins.module_utils._job import JobStatus
-from ansible_collections.npufleet.ascend.plugins.module_utils._package_checks import (
-    DAEMON_JSON,
-    HDK,
-    Case,
-    InTheWayError,
-    check_all,
-    unknowns,
-)
-from ansible_collections.npufleet.ascend.plugins.module_utils._package_download import Download, download
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_flags import plain
-from ansible_collections.npufleet.ascend.plugins.module_utils._package_http import Opener
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_job import InstallerError, Installers
+from ansible_collections.npufleet.ascend.plugins.module_utils._package_names import HDK_KINDS
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_options import checked
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_plan import Plan, Step, plan_absent, plan_present
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_prerequisites import Host, Problem
@@ -39,6 +30,9 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._package_runs impo
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_state import Installed, Tree, read_state, same_version
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_table import KINDS
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_wanted import Wanted, read_kinds, read_packages
+
+if t.TYPE_CHECKING:
+    from ansible_collections.npufleet.ascend.plugins.module_utils._package_download import Download
 
 POLL_SECONDS = 0.5
 Row = t.Dict[str, t.Any]
@@ -52,7 +46,7 @@ class PackageTask:
         params: t.Mapping[str, t.Any],
         host: Host,
         clock: Clock,
-        opener: t.Optional[Opener] = None,
+        opener: t.Optional[t.Callable[..., t.Any]] = None,
         boot_id_file: str = BOOT_ID,
     ) -> None:
         self._params = params = checked(params)
@@ -85,18 +79,19 @@ class PackageTask:
             if running:
                 self._changed = True
                 return self._result(plan, state, running=running, check_mode=check_mode)
-            case = self._case(plan, state)
-            problems = self._problems(case, plan) if plan.steps or plan.refusals else []
+            problems = self._problems(plan, state) if plan.steps or plan.refusals else []
             if check_mode:
-                return self._foretell(plan, state, case, problems)
+                return self._foretell(plan, state, problems)
             if problems:
-                raise InTheWayError(problems, _doing(plan), self._result(plan, state))
+                raise _checks().InTheWayError(problems, _doing(plan), self._result(plan, state))
             if not plan.steps:
                 self._sources.tidy()
                 return self._result(plan, state)
             self._changed = True
             lacking = self._lacking(plan)
             if lacking:
+                from ansible_collections.npufleet.ascend.plugins.module_utils._package_download import download
+
                 got = download(lacking, self._params["folder"], self._clock, deadline, self._opener)
                 if got.pending:
                     return self._result(plan, state, fetching=got)
@@ -148,7 +143,7 @@ class PackageTask:
 
     def _drop_leftovers(self, kind: str, record: Record) -> None:
         """The uninstaller of the Docker runtime ends well and leaves all where it is when there is no daemon.json (uninstall.sh of mind-cluster)."""
-        if kind != "docker_runtime" or record.action != "remove" or os.path.exists(self._host.root + DAEMON_JSON):
+        if kind != "docker_runtime" or record.action != "remove" or os.path.exists(self._host.root + _checks().DAEMON_JSON):
             return
         status = self._installers.job(kind).status()
         if status.digest == record.job and status.rc == 0:
@@ -165,15 +160,15 @@ class PackageTask:
             return plan_absent(self._kinds, state, records, running)
         return plan_present(targets, state, records, self._params["allow_downgrade"], running)
 
-    def _case(self, plan: Plan, state: t.Mapping[str, Installed]) -> Case:
-        return Case(plan.steps, self._wanted, state, self._params, self._tree, self._host)
+    def _case(self, plan: Plan, state: t.Mapping[str, Installed]) -> t.Any:
+        return _checks().Case(plan.steps, self._wanted, state, self._params, self._tree, self._host)
 
-    def _problems(self, case: Case, plan: Plan) -> t.List[Problem]:
+    def _problems(self, plan: Plan, state: t.Mapping[str, Installed]) -> t.List[Problem]:
         """Return everything that is in the way. Files that are still to be downloaded are not."""
         found = [Problem(what, remedy) for what, remedy in plan.refusals]
-        found += check_all(case)
+        found += _checks().check_all(self._case(plan, state))
         for step in plan.steps:
-            source = self._source(step.kind, step.action, case.state)
+            source = self._source(step.kind, step.action, state)
             if source.fault and not (source.missing and self._params["download"] and source.url):
                 found.append(source.fault)
             elif source.size > disk_free(self._params["record_folder"]):
@@ -220,15 +215,15 @@ class PackageTask:
             # The installer refuses a file that is not there (run_main.sh of mind-cluster).
             write_text(runtime_config(self._params["record_folder"]), "{}\n", 0o600)
 
-    def _foretell(self, plan: Plan, state: t.Mapping[str, Installed], case: Case, problems: t.Sequence[Problem]) -> Row:
+    def _foretell(self, plan: Plan, state: t.Mapping[str, Installed], problems: t.Sequence[Problem]) -> Row:
         """What check mode says. What an earlier task of a real run puts right is told and does not stop it."""
         self._changed = bool(plan.steps)
         stopping = [problem for problem in problems if not problem.later]
         result = self._result(plan, state, check_mode=True)
         if stopping:
-            raise InTheWayError(stopping, _doing(plan), result)
+            raise _checks().InTheWayError(stopping, _doing(plan), result)
         result["problems"] = ["{0}. {1}".format(problem.what, problem.remedy) for problem in problems]
-        result["doubts"] = unknowns(case) if plan.steps else []
+        result["doubts"] = _checks().unknowns(self._case(plan, state)) if plan.steps else []
         return result
 
     def _result(
@@ -241,7 +236,7 @@ class PackageTask:
     ) -> Row:
         pending = bool(running or fetching) and not check_mode
         # While an installer works on the driver, nobody should ask it anything.
-        asks = not pending and not running and any(kind in HDK for kind in self._kinds)
+        asks = not pending and not running and any(kind in HDK_KINDS for kind in self._kinds)
         runs = running_driver(self._host.run, self._params["install_path"], self._host.find) if asks else ""
         records = dict(self._records.read_all(self._kinds), **self._unrecorded)
         looked_at = {kind: state[kind] for kind in self._kinds}
@@ -289,6 +284,13 @@ class PackageTask:
             "file": file,
             "reason": done.reason,
         }
+
+
+# A target compiles what a call imports, each time, and most calls find nothing to do: what only a change needs is imported then.
+def _checks() -> t.Any:
+    from ansible_collections.npufleet.ascend.plugins.module_utils import _package_checks
+
+    return _package_checks
 
 
 def _doing(plan: Plan) -> str:

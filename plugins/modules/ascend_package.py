@@ -274,7 +274,6 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.npufleet.ascend.plugins.module_utils._clock import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._command import find_tool, run
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError, refused_by_host
-from ansible_collections.npufleet.ascend.plugins.module_utils._package_download import DownloadTask
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_options import argument_spec
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_prerequisites import Host
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_task import PackageTask
@@ -286,6 +285,9 @@ def main() -> None:
     host = Host(run, find_tool, os.geteuid(), platform.machine(), os.uname()[2])
     try:
         if module.params["state"] == "downloaded":
+            # With all that it takes to speak HTTP, which a target would compile at each call.
+            from ansible_collections.npufleet.ascend.plugins.module_utils._package_download import DownloadTask
+
             result = DownloadTask(module.params, host.machine, clock).execute(module.check_mode)
         else:
             result = PackageTask(module.params, host, clock).execute(module.check_mode)

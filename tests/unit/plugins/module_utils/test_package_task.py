@@ -468,7 +468,7 @@ def test_an_archive_is_looked_into_as_soon_as_it_was_downloaded(world, monkeypat
         os.rename(world.base + "/came.zip", os.path.join(world.packages, name))
         return _package_download.Download(None, "", {})
 
-    monkeypatch.setattr(_package_task, "download", fetch)
+    monkeypatch.setattr(_package_download, "download", fetch)
     with pytest.raises(InTheWayError) as caught:
         run(world, *OLD, download=True)
     assert "does not hold the package that is wanted" in str(caught.value)

@@ -8,7 +8,7 @@ import os
 
 import pytest
 import yaml
-from ansible_collections.npufleet.ascend.plugins.module_utils import _package_checks
+from ansible_collections.npufleet.ascend.plugins.module_utils import _package_checks, _package_download
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_job import Installers
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_names import ARCHES, CHIPS
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_options import argument_spec
@@ -70,7 +70,7 @@ def test_what_the_kernel_refuses_is_one_message_too(world, monkeypatch):
     def refuse(*_args):
         raise PermissionError(13, "Permission denied", world.packages)
 
-    monkeypatch.setattr(ascend_package, "DownloadTask", refuse)
+    monkeypatch.setattr(_package_download, "DownloadTask", refuse)
     result = run(world, "nnal=9.0.0", state="downloaded")
     assert result["failed"] and result["msg"].startswith("the host refused: Permission denied. Where: " + world.packages)
 
