@@ -14,6 +14,7 @@ import pytest
 import yaml
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_args import check_owned, normal_name
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_checks import on_capture_grid
+from ansible_collections.npufleet.ascend.plugins.module_utils._package_names import CHIP_OF_GENERATION
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ROLES = sorted(path.name for path in (ROOT / "roles").iterdir())
@@ -213,3 +214,26 @@ def test_recipe(name):
     assert on_capture_grid(recipe["args"]["max_num_seqs"])
     assert all(isinstance(value, str) for value in recipe["env"].values())
     assert "| `{0}` |".format(name) in text_of("roles/vllm_engine/README.md")
+
+
+LAYERS = ["kunpeng_host", "ascend_driver", "container_runtime", "cann"]
+
+
+@pytest.mark.parametrize("role", ["ascend_driver", "cann"])
+def test_chips_of_the_roles_are_those_of_the_packages(role):
+    chips = load("roles/{0}/vars/main.yml".format(role))["__{0}_chip_of".format(role)]
+    # There is no driver package for hosts with a 310B.
+    assert chips == {key: value for key, value in CHIP_OF_GENERATION.items() if role == "cann" or key != "310B"}
+
+
+@pytest.mark.parametrize("role", LAYERS)
+def test_a_look_at_a_layer_starts_no_process_of_ansible_for_includes(role):
+    tasks = load("roles/{0}/tasks/preflight.yml".format(role))
+    assert [key for task in tasks for key in task if key.startswith("ansible.builtin.include")] == []
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_a_host_without_work_leaves_a_play_of_the_layers_before_its_tasks(number):
+    first, *rest = load("playbooks/layers.yml")[number]["tasks"]
+    assert first["ansible.builtin.meta"] == "end_host"
+    assert set(first["tags"]) == {tag for task in rest for tag in task["tags"]}

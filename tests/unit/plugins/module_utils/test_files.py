@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from ansible_collections.npufleet.ascend.plugins.module_utils._files import file_mode, make_folders, read_text, write_text
+from ansible_collections.npufleet.ascend.plugins.module_utils._files import file_mode, make_folders, read_text, tail, write_text
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o644, 0o755])
@@ -108,3 +108,17 @@ def test_a_folder_that_another_run_has_just_made_is_fine(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "mkdir", late)
     make_folders(str(tmp_path / "a" / "b"))
     assert (tmp_path / "a" / "b").is_dir()
+
+
+@pytest.mark.parametrize(
+    "offset, limit, lines",
+    [(0, 2, ["two", "three"]), (4, 9, ["two", "three"]), (99, 9, ["one", "two", "three"])],
+    ids=["last", "from", "rotated"],
+)
+def test_the_last_lines_of_a_log(tmp_path, offset, limit, lines):
+    (tmp_path / "log").write_text("one\ntwo\nthree\n")
+    assert tail(str(tmp_path / "log"), offset, limit) == lines
+
+
+def test_a_log_that_is_not_there_has_no_lines(tmp_path):
+    assert tail(str(tmp_path / "none"), 0, 10) == []
