@@ -2,13 +2,15 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A run of prepare.yml on hosts that are prepared already, over SSH: `hosts.py [NUMBER OF HOSTS]...`, by default 1 4. See README.md.
+"""A run of prepare.yml on hosts that are prepared already, over SSH: `hosts.py [--growth] [NUMBER OF HOSTS]...`. See README.md.
 
+By default 1 4, all operations; with --growth 1 4 10 25 50, a run of all layers and a ping, once each, on hosts that are started once.
 The hosts are copies of the host ubuntu-a2 of the Molecule scenario host_prepare, which has to be there: `molecule converge -s host_prepare`.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import pathlib
@@ -16,7 +18,6 @@ import re
 import resource
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 
@@ -28,6 +29,12 @@ IMAGE = "npufleet-molecule/bench:latest"
 NETWORK = "npufleet-molecule-bench"
 EXECUTIONS = "/var/log/standin-packages/executions.jsonl"
 ROUNDS = 3
+# A host takes 5 of them, and root's limit is 128 where nobody raised it.
+INOTIFY = pathlib.Path("/proc/sys/fs/inotify/max_user_instances")
+INOTIFY_PER_HOST = 5
+# Hosts that boot at the same time; more of them only wait for each other.
+BOOTING = 5
+FORKS = 25
 # As molecule/shared/tasks/start_host.yml starts them; an engine cannot rename folders of a lower layer.
 OPTIONS = [
     "--cap-add=SYS_ADMIN",
@@ -61,17 +68,19 @@ class Fleet:
 
     def __enter__(self) -> Fleet:
         self._remove()  # an earlier run that was ended
-        for name in self.names:
-            docker("run", "--detach", "--name", name, "--hostname", name, "--network", NETWORK, *OPTIONS, IMAGE, "/lib/systemd/systemd")
-        for name in self.names:
-            self._wait(name)
+        for start in range(0, len(self.names), BOOTING):
+            for name in self.names[start : start + BOOTING]:
+                docker("run", "--detach", "--name", name, "--hostname", name, "--network", NETWORK, *OPTIONS, IMAGE, "/lib/systemd/systemd")
+            for name in self.names[start : start + BOOTING]:
+                self._wait(name)
         return self
 
     def __exit__(self, *_rest: object) -> None:
         self._remove()
 
     def _remove(self) -> None:
-        subprocess.run(["docker", "rm", "--force", "--volumes", *self.names], check=False, capture_output=True)
+        for name in self.names:
+            subprocess.run(["docker", "rm", "--force", "--volumes", name], check=False, capture_output=True)
 
     def _wait(self, name: str) -> None:
         deadline = time.monotonic() + 300
@@ -81,9 +90,11 @@ class Fleet:
                 raise SystemExit(f"{name} is not ready after 300 s: {docker('exec', name, 'systemctl', '--failed', '--no-legend')}")
             time.sleep(1)
 
-    def inventory(self) -> str:
+    def inventory(self, count: int) -> str:
+        """The path of an inventory with the first hosts."""
         addresses = {
-            name: docker("inspect", "--format", "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", name) for name in self.names
+            name: docker("inspect", "--format", "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", name)
+            for name in self.names[:count]
         }
         scenario = yaml.safe_load((ROOT / "molecule/host_prepare/inventory/hosts.yml").read_text(encoding="utf-8"))
         variables = {
@@ -95,7 +106,7 @@ class Fleet:
             "ansible_python_interpreter": "/usr/bin/python3",
         }
         hosts = {name: {"ansible_host": address} for name, address in addresses.items()}
-        path = self.folder / f"hosts-{len(self.names)}.yml"
+        path = self.folder / f"hosts-{count}.yml"
         path.write_text(yaml.safe_dump({"engines": {"hosts": hosts, "vars": variables}}), encoding="utf-8")
         return str(path)
 
@@ -130,18 +141,21 @@ def timed(command: list[str], forks: int) -> tuple[float, float, str]:
     return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout
 
 
-def measure(fleet: Fleet, count: int) -> list[list[object]]:
-    inventory, forks = fleet.inventory(), min(count, 25)
+def commands_on(inventory: str) -> dict[str, list[str]]:
     play = [str(BIN / "ansible-playbook"), "-i", inventory, "npufleet.ascend.prepare"]
     only = ["-e", json.dumps(HDK_ONLY)]
-    commands = {
+    return {
         "ansible -m ping": [str(BIN / "ansible"), "-i", inventory, "engines", "-m", "ansible.builtin.ping"],
         "second run, all layers": play,
         "second run, driver and firmware": [*play, *only],
         "precheck, driver and firmware": [*play, *only, *PRECHECK],
     }
+
+
+def measure(fleet: Fleet, count: int) -> list[list[object]]:
+    forks = min(count, FORKS)
     rows: list[list[object]] = []
-    for title, command in commands.items():
+    for title, command in commands_on(fleet.inventory(count)).items():
         timed(command, forks)
         started = fleet.executions()
         runs = [timed(command, forks) for _turn in range(ROUNDS)]
@@ -152,21 +166,58 @@ def measure(fleet: Fleet, count: int) -> list[list[object]]:
     return rows
 
 
+def measure_growth(fleet: Fleet, counts: list[int]) -> list[list[object]]:
+    """One ping and one run for each count, the ping twice: before it no host has a connection."""
+    rows: list[list[object]] = []
+    for count in counts:
+        forks = min(count, FORKS)
+        ping, run = list(commands_on(fleet.inventory(count)).values())[:2]
+        timed(ping, forks)
+        (ping_wall, ping_cpu, _said), before = timed(ping, forks), os.getloadavg()[0]
+        wall, cpu, said = timed(run, forks)
+        changed = sum(int(number) for number in re.findall(r"changed=(\d+)", said))
+        shares = [f"{wall / ping_wall:.1f}", f"{wall / count:.2f}", f"{cpu / count:.2f}"]
+        rows.append([count, f"{ping_wall:.1f}", f"{ping_cpu:.1f}", f"{wall:.1f}", f"{cpu:.1f}", *shares, changed, f"{before:.1f}"])
+        print(*rows[-1], flush=True)
+    return rows
+
+
+def check_limits(count: int) -> None:
+    wanted, found = 64 + count * INOTIFY_PER_HOST, int(INOTIFY.read_text(encoding="ascii"))
+    if found < wanted:
+        raise SystemExit(f"{count} hosts need more inotify instances than {found}. Run: sysctl -w fs.inotify.max_user_instances=2048")
+
+
 def main() -> None:
-    counts = [int(word) for word in sys.argv[1:]] or [1, 4]
+    parser = argparse.ArgumentParser(description="Second runs of prepare.yml on containers over SSH")
+    parser.add_argument("--growth", action="store_true", help="one ping and one run for each number of hosts")
+    parser.add_argument("counts", nargs="*", type=int, metavar="NUMBER")
+    options = parser.parse_args()
+    counts = options.counts or ([1, 4, 10, 25, 50] if options.growth else [1, 4])
+    check_limits(max(counts))
     if subprocess.run(["docker", "inspect", MODEL], check=False, capture_output=True).returncode:
         raise SystemExit(f"There is no host {MODEL}. Run: molecule converge -s host_prepare")
-    rows: list[list[object]] = [["hosts", "operation", "wall s", "runs", "controller CPU s", "installers started", "changed"]]
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         make_image(folder)
         try:
-            for count in counts:
-                with Fleet(folder, count) as fleet:
-                    rows += measure(fleet, count)
-                table(f"prepare.yml on {count} prepared hosts over SSH, load before {os.getloadavg()[0]:.1f}", rows)
+            (growth if options.growth else side_by_side)(folder, counts)
         finally:
             subprocess.run(["docker", "network", "rm", NETWORK], check=False, capture_output=True)
+
+
+def side_by_side(folder: pathlib.Path, counts: list[int]) -> None:
+    rows: list[list[object]] = [["hosts", "operation", "wall s", "runs", "controller CPU s", "installers started", "changed"]]
+    for count in counts:
+        with Fleet(folder, count) as fleet:
+            rows += measure(fleet, count)
+        table(f"prepare.yml on {count} prepared hosts over SSH, load before {os.getloadavg()[0]:.1f}", rows)
+
+
+def growth(folder: pathlib.Path, counts: list[int]) -> None:
+    head = ["hosts", "ping s", "ping CPU s", "run s", "run CPU s", "run/ping", "s a host", "CPU s a host", "changed", "load before"]
+    with Fleet(folder, max(counts)) as fleet:
+        table(f"second run of all layers over SSH, {FORKS} forks at most", [head, *measure_growth(fleet, counts)])
 
 
 if __name__ == "__main__":
