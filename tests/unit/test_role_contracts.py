@@ -22,8 +22,9 @@ TASK_FILES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("rol
 PLAYBOOKS = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("playbooks/*.yml"))
 RECIPES = yaml.safe_load((ROOT / "roles/vllm_engine/vars/recipes.yml").read_text(encoding="utf-8"))["__vllm_engine_recipes"]
 RECIPE_KEYS = {"accelerator", "description", "status", "source", "args", "env"}
-# The engine's file sets variables; in the other one all stand behind a "#".
-PRODUCTION = ["inventories/production/group_vars/engines/{0}.yml".format(name) for name in ("engine", "host", "bundle")]
+# The files of the engine and of the gateway set variables; in the others all stand behind a "#".
+GATEWAY = "inventories/production/group_vars/gateways/gateway.yml"
+PRODUCTION = [*("inventories/production/group_vars/engines/{0}.yml".format(name) for name in ("engine", "host", "bundle")), GATEWAY]
 LOCAL_SETTINGS = "inventories/local/group_vars/engines.yml"
 
 # Variables of Ansible itself, which are no injected facts.
@@ -186,7 +187,7 @@ def test_embedded_default_is_the_local_inventory():
     assert tasks[1]["ansible.builtin.add_host"] == {"name": host[0], "groups": "engines", **host[1]}
 
 
-@pytest.mark.parametrize("path", [LOCAL_SETTINGS, "inventories/staging/group_vars/engines.yml", PRODUCTION[0]])
+@pytest.mark.parametrize("path", [LOCAL_SETTINGS, "inventories/staging/group_vars/engines.yml", PRODUCTION[0], GATEWAY])
 def test_inventories_set_inputs_that_exist(path):
     inputs = {name for role in ROLES for name in defaults_of(role)} | {"npufleet_home"}
     assert set(load(path)) <= inputs
@@ -196,7 +197,7 @@ def test_production_example_shows_every_input():
     """Each is set, or stands behind a "#" with its default, or with an example where the default is to have none."""
     lines = re.findall(r"^(?:# )?(\w+): *(.*)$", "\n".join(map(text_of, PRODUCTION)), re.MULTILINE)
     shown = dict(lines)
-    chosen = load(PRODUCTION[0])
+    chosen = dict(load(PRODUCTION[0]), **load(GATEWAY))
     for role in ROLES:
         for name, default in defaults_of(role).items():
             assert name in shown
