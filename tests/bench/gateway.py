@@ -63,7 +63,12 @@ async def main():
 
 asyncio.run(main())
 """
-STREAMS = {"path": "/v1/completions", "body": {"model": "tiny", "prompt": "NPU", "max_tokens": 40, "stream": True}, "clients": 20, "requests": 3}
+STREAMS = {
+    "path": "/v1/completions",
+    "body": {"model": "tiny", "prompt": "NPU", "max_tokens": 40, "stream": True},
+    "clients": 20,
+    "requests": 3,
+}
 SINGLE = {"path": "/v1/models", "body": None, "clients": 1, "requests": 300}
 
 

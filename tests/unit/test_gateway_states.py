@@ -82,7 +82,11 @@ class Master:
 
 def test_reload(program, monkeypatch, tmp_path):
     old = "5 worker 1 0d00h00m09s 2.6\n"
-    master = Master(program, monkeypatch, [None, PROCESSES.format(old, ""), PROCESSES.format("", old), PROCESSES.format("6 worker 0 0d00h00m00s 2.6\n", old)])
+    master = Master(
+        program,
+        monkeypatch,
+        [None, PROCESSES.format(old, ""), PROCESSES.format("", old), PROCESSES.format("6 worker 0 0d00h00m00s 2.6\n", old)],
+    )
     assert program.reload() is None
     assert master.signals == [(9, signal.SIGUSR2)]
     assert rows((tmp_path / "STATES").read_text())["one"][18] == "9001"

@@ -70,7 +70,9 @@ def test_drain(door, server):
     assert done["changed"] and (done["server"]["state"], done["server"]["sessions"], done["server"]["operational"]) == ("drain", 0, "up")
     begun = len(door.requests(engine))
     for _number in range(6):
-        assert OTHER[engine] in door.client().chat.completions.create(model="tiny", messages=MESSAGES, max_tokens=1).choices[0].message.content
+        assert (
+            OTHER[engine] in door.client().chat.completions.create(model="tiny", messages=MESSAGES, max_tokens=1).choices[0].message.content
+        )
     assert len(door.requests(engine)) == begun
     assert not server(engine, state="drain")["changed"]
     assert server(engine, state="ready")["changed"]
@@ -105,7 +107,9 @@ def test_drained_over_reload_and_restart(door, server):
 def test_another_port_counts_although_states_were_saved(door, server, converge):
     """HAProxy believes the port of its state file and not that of its configuration; servers.py sees to it."""
     server("one", state="drain")
-    door.host.check_output("systemd-run --unit=engine-moved sh -c 'STANDIN_KEY=\"$(cat /etc/standin-key)\" exec python3 /opt/engine.py --name moved --port 8003'")
+    door.host.check_output(
+        "systemd-run --unit=engine-moved sh -c 'STANDIN_KEY=\"$(cat /etc/standin-key)\" exec python3 /opt/engine.py --name moved --port 8003'"
+    )
     engines = [{"name": "two", "address": "127.0.0.1", "port": 8002}, {"name": "one", "address": "127.0.0.1", "port": 8003}]
     done = converge(vllm_gateway_engines=engines)
     assert done.returncode == 0, done.stdout

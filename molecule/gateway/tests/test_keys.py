@@ -58,7 +58,9 @@ def test_no_key_anywhere(door):
     haproxy = door.host.check_output("cat /proc/$(systemctl show -p MainPID --value npufleet-gateway)/environ | tr '\\0' '\\n'")
     for text in (haproxy, places["journal"], places["configuration"], places["unit"]):
         assert ENGINE_KEY not in text
-    assert door.host.check_output("grep -rlF sk-engine /etc/npufleet-gateway /var/lib/npufleet-gateway").split() == ["/etc/npufleet-gateway/engine.map"]
+    assert door.host.check_output("grep -rlF sk-engine /etc/npufleet-gateway /var/lib/npufleet-gateway").split() == [
+        "/etc/npufleet-gateway/engine.map"
+    ]
 
 
 def test_what_cannot_work_is_refused_and_the_gateway_goes_on(door, converge):
@@ -70,7 +72,10 @@ def test_what_cannot_work_is_refused_and_the_gateway_goes_on(door, converge):
     )
     own = {"vllm_gateway_generate_certificate": False, "vllm_gateway_certificate": "/root/other.pem"}
     cases = [
-        (dict(own, vllm_gateway_certificate_key="/etc/npufleet-gateway/generated/private.pem"), "The private key does not belong to the certificate"),
+        (
+            dict(own, vllm_gateway_certificate_key="/etc/npufleet-gateway/generated/private.pem"),
+            "The private key does not belong to the certificate",
+        ),
         (dict(own, vllm_gateway_certificate_key="/root/nothing.key"), "missing /root/nothing.key"),
         ({"vllm_gateway_port": 8500}, "0.0.0.0:8500/foreign.service"),
         ({"vllm_gateway_api_keys": {"alice": "short"}}, "A key or its name is not usable"),

@@ -57,7 +57,10 @@ class FakeHaproxy:
 
     def stats(self, sessions):
         row = "engines,{0},0,{1},{2},L7OK,,192.0.2.1:8000\n"
-        rows = [row.format(name, (self.sessions if sessions is None else sessions) if name == "a" else 0, self.status[name]) for name in self.bits]
+        rows = [
+            row.format(name, (self.sessions if sessions is None else sessions) if name == "a" else 0, self.status[name])
+            for name in self.bits
+        ]
         return "# pxname,svname,qcur,scur,status,check_status,last_chk,addr\n" + "".join(rows)
 
     def states(self):
