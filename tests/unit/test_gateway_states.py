@@ -39,7 +39,8 @@ def rows(text):
 def test_addresses_and_ports_are_those_of_the_configuration(program):
     found = program.fit(STATES, CONFIG)
     assert found.startswith("1\n# be_id")
-    assert {name: (row[4], row[18]) for name, row in rows(found).items()} == {"one": ("2001:db8::1", "9001"), "two": ("127.0.0.1", "8002")}
+    places = {name: (row[4], row[17], row[18]) for name, row in rows(found).items()}
+    assert places == {"one": ("2001:db8::1", "-", "9001"), "two": ("127.0.0.1", "engine.example.com", "8002")}
     # All else stays, above all what somebody wants of the engine.
     assert [row[6] for row in rows(found).values()] == [row[6] for row in rows(STATES).values()]
 

@@ -27,7 +27,7 @@ SECONDS = 30
 
 SERVER = re.compile(r"^\s+server (\S+) (\S+):(\d+)(?:\s|$)", re.MULTILINE)
 # Columns of a row of `show servers state`, version 1 of the format.
-ENGINE, ADDRESS, PORT, COLUMNS = 3, 4, 18, 19
+ENGINE, ADDRESS, NAME, PORT, COLUMNS = 3, 4, 17, 18, 19
 
 
 def fit(text, config):
@@ -40,8 +40,11 @@ def fit(text, config):
             lines.append(line)
         elif len(row) >= COLUMNS and row[ENGINE] in servers:
             address, port = servers[row[ENGINE]]
-            # A name is resolved by HAProxy; the row then says what it was resolved to.
-            row[ADDRESS] = address if re.match(r"[0-9.]+$|.*:", address) else row[ADDRESS]
+            if re.match(r"[0-9.]+$|.*:", address):
+                row[ADDRESS], row[NAME] = address, "-"
+            else:
+                # The address stays what HAProxy resolved it to; it resolves the name again.
+                row[NAME] = address
             row[PORT] = port
             lines.append(" ".join(row))
     return "\n".join(lines) + "\n"
