@@ -35,7 +35,7 @@ DATA_PARALLEL = {
 }
 TENSOR_PARALLEL = {"tensor_parallel_size": 2, "nnodes": 2, "master_addr": ADDRESS[HEAD], "master_port": 29501}
 LAYOUTS = {
-    "dp": {HEAD: DATA_PARALLEL, MEMBER: dict(DATA_PARALLEL, headless=True, data_parallel_start_rank=1)},
+    "dp": {HEAD: dict(DATA_PARALLEL, api_server_count=1), MEMBER: dict(DATA_PARALLEL, headless=True, data_parallel_start_rank=1)},
     "tp": {HEAD: dict(TENSOR_PARALLEL, node_rank=0), MEMBER: dict(TENSOR_PARALLEL, headless=True, node_rank=1)},
 }
 
@@ -139,6 +139,8 @@ class Fleet:
             "vllm_engine_port": PORT,
             "vllm_engine_env": {"VLLM_CPU_KVCACHE_SPACE": "1"},
             "vllm_engine_stop_timeout": 20,
+            # Two engines on two cores, that others may use as well.
+            "vllm_engine_wait_timeout": 1800,
             **variables,
         }
         role = {"ansible.builtin.include_role": {"name": "npufleet.ascend.vllm_engine"}}
@@ -222,7 +224,7 @@ def test_a_member_that_was_killed_means_all_of_it(fleet: Fleet) -> None:
     refused = fleet.play("dp", "tiny-qwen2", ok=False)
     assert [refused[host]["failed"] for host in ADDRESS] == [1, 1]
     assert "npu-02: it does not run. Where: vllm_engine_replace" in fleet.output
-    assert pids() == {HEAD: before[HEAD], MEMBER: 0}
+    assert pids()[MEMBER] == 0
     fleet.play("dp", "tiny-qwen2", vllm_engine_replace=True)
     assert not set(pids().values()) & {*before.values(), 0}
     assert fleet.text("tiny-qwen2", "Again:")
@@ -233,7 +235,7 @@ def test_a_member_with_a_wrong_port_takes_the_group_down(fleet: Fleet) -> None:
     wrong = {"data_parallel_rpc_port": 13400}
     fleet.play("dp", "tiny-qwen2", member=wrong, ok=False, vllm_engine_replace=True, vllm_engine_wait_timeout=90)
     assert "was taken down whole, as it failed on npu-0" in fleet.output
-    assert "is not ready after 9" in fleet.output
+    assert re.search(r"is not ready after \d+ s", fleet.output)
     assert re.search(r"\[npu-02\] last lines of the engine's log:", fleet.output), fleet.output[-5000:]
     assert pids() == {HEAD: 0, MEMBER: 0}
 
