@@ -5,7 +5,7 @@
 #   molecule/shared/images/engine_cpu.sh --tag  print the tag, build nothing
 #
 # The base is made by build.sh. On top of it lies the virtual environment that NPUFLEET_REAL_VENV names (of module vllm_venv, or of `make demo`),
-# with `vllm` and `python` on PATH. 3.6 GB, and the same for every environment of one release, so the tag holds a hash of its requirements.
+# with `vllm` and `python` on PATH. 4 GB, and the same for every environment of one release, so the tag holds a hash of its requirements.
 set -eu
 
 version=0.32.0
@@ -31,7 +31,7 @@ fi
 base=$("$here/build.sh" engine-cpu)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# A Python that is not Debian's comes along, at its own path.
+# A Python that is not Debian's comes along, at its own path and without what others installed into it.
 python=$("$venv/bin/python" -c 'import sys; print(sys.base_prefix)')
 {
     echo "FROM $base"
@@ -48,7 +48,7 @@ ln -s "$python" "$work/python"
 say "building from $venv"
 set -- Dockerfile venv/.
 if [ "$python" != /usr ]; then set -- "$@" python/.; fi
-tar -C "$work" -c "$@" | docker build --quiet --tag "$tag" - >/dev/null
+tar -C "$work" -c --exclude='python/./lib/python3*/site-packages' --exclude='python/./lib/python3*/test' --exclude='python/./lib/*.a' "$@" | docker build --quiet --tag "$tag" - >/dev/null
 docker run --rm --network none "$tag" vllm --version >&2
 say "built $tag"
 echo "$tag"
