@@ -161,8 +161,13 @@ class Fleet:
             return answer.read().decode()
 
     def text(self, model: str, prompt: str) -> str:
-        body = {"model": model, "prompt": prompt, "max_tokens": 24, "temperature": 0}
-        return str(json.loads(self.ask("/v1/completions", body))["choices"][0]["text"])
+        return self.complete(model, prompt)[0]
+
+    def complete(self, model: str, prompt: str) -> t.Tuple[str, t.List[float]]:
+        """Greedy: the text, and the logarithms of the probabilities of its tokens."""
+        body = {"model": model, "prompt": prompt, "max_tokens": 24, "temperature": 0, "logprobs": 1}
+        choice = json.loads(self.ask("/v1/completions", body))["choices"][0]
+        return choice["text"], choice["logprobs"]["token_logprobs"]
 
     def requests_of_engines(self) -> t.Dict[str, float]:
         """How many requests each rank has finished, as /metrics of the head tells."""
@@ -245,11 +250,15 @@ def test_tensor_parallel_over_two_hosts_says_what_one_host_says(fleet: Fleet) ->
     LAYOUTS["one"] = {HEAD: {}}
     prompts = ["What is an NPU?", "The quick brown fox", "1 2 3 4"]
     fleet.play("one", "tiny-deepseek", vllm_engine_name="one")
-    alone = [fleet.text("tiny-deepseek", prompt) for prompt in prompts]
+    alone = [fleet.complete("tiny-deepseek", prompt) for prompt in prompts]
     remove()
     began = time.monotonic()
     assert changes(fleet.play("tp", "tiny-deepseek", "--diff")) == [1, 1]
     print(f"    tensor parallel over two hosts after {time.monotonic() - began:.0f} s", flush=True)
-    assert [fleet.text("tiny-deepseek", prompt) for prompt in prompts] == alone
-    assert len(set(alone)) > 1
+    together = [fleet.complete("tiny-deepseek", prompt) for prompt in prompts]
+    assert [text for text, _numbers in together] == [text for text, _numbers in alone]
+    for (_text, numbers), (_same, expected) in zip(together, alone):
+        assert numbers == pytest.approx(expected, abs=0.05)
+    # The text alone would be the same where each host had computed all of it.
+    assert [f"world_size=2 rank={rank} " in docker("logs", container(host)) for rank, host in enumerate(ADDRESS)] == [True, True]
     assert changes(fleet.play("tp", "tiny-deepseek")) == [0, 0]
