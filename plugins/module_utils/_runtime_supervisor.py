@@ -17,6 +17,7 @@ import xmlrpc.client
 
 from ansible_collections.npufleet.ascend.plugins.module_utils._command import Runner
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_spec import EngineSpec
+from ansible_collections.npufleet.ascend.plugins.module_utils._files import tail
 from ansible_collections.npufleet.ascend.plugins.module_utils._service import (
     MANAGER_SECONDS,
     Runtime,
@@ -25,7 +26,6 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._service import (
     ServiceState,
     delete_files,
     files_current,
-    tail,
     write_files,
 )
 from ansible_collections.npufleet.ascend.plugins.module_utils._supervisor_files import render_files

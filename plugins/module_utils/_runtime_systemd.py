@@ -15,6 +15,7 @@ import typing as t
 
 from ansible_collections.npufleet.ascend.plugins.module_utils._command import CommandResult, Runner
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_spec import EngineSpec
+from ansible_collections.npufleet.ascend.plugins.module_utils._files import tail
 from ansible_collections.npufleet.ascend.plugins.module_utils._service import (
     MANAGER_SECONDS,
     Runtime,
@@ -22,7 +23,6 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._service import (
     ServiceFile,
     ServiceState,
     delete_files,
-    tail,
     write_files,
 )
 

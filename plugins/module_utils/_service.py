@@ -175,15 +175,3 @@ def _empty(folder: str) -> None:
                 shutil.rmtree(path, ignore_errors=True)
             else:
                 os.unlink(path)
-
-
-def tail(path: str, offset: int, limit: int) -> t.List[str]:
-    """The last ``limit`` lines of a log file from byte ``offset``; from its beginning where it was rotated since."""
-    try:
-        with open(path, "rb") as handle:
-            size = handle.seek(0, os.SEEK_END)
-            # The lines that matter are near the end; a log of gigabytes is never read whole.
-            handle.seek(max(offset if offset <= size else 0, size - 4 * 1024 * 1024))
-            return handle.read().decode("utf-8", "replace").splitlines()[-limit:]
-    except OSError:
-        return []

@@ -111,14 +111,30 @@ def test_a_folder_that_another_run_has_just_made_is_fine(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "offset, limit, lines",
-    [(0, 2, ["two", "three"]), (4, 9, ["two", "three"]), (99, 9, ["one", "two", "three"])],
-    ids=["last", "from", "rotated"],
+    ("offset", "limit", "lines"),
+    [
+        (0, 10, ["one", "two", "three"]),
+        (0, 2, ["two", "three"]),
+        (4, 10, ["two", "three"]),
+        (14, 10, []),
+        (99, 10, ["one", "two", "three"]),
+    ],
 )
-def test_the_last_lines_of_a_log(tmp_path, offset, limit, lines):
+def test_the_end_of_a_log_from_a_mark(tmp_path, offset, limit, lines):
     (tmp_path / "log").write_text("one\ntwo\nthree\n")
     assert tail(str(tmp_path / "log"), offset, limit) == lines
 
 
-def test_a_log_that_is_not_there_has_no_lines(tmp_path):
+def test_a_huge_log_is_read_from_its_end_only(tmp_path):
+    with open(str(tmp_path / "log"), "wb") as stream:
+        stream.write(b"first\n")
+        stream.truncate(1 << 30)
+        stream.seek(0, os.SEEK_END)
+        stream.write(b"\nlast \xff\n")
+    lines = tail(str(tmp_path / "log"), 0, 10**6)
+    assert lines[-1] == "last \ufffd"
+    assert "first" not in lines
+
+
+def test_no_log_is_no_lines(tmp_path):
     assert tail(str(tmp_path / "none"), 0, 10) == []

@@ -16,7 +16,6 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._service import (
     empty_temporary,
     files_current,
     make_folder,
-    tail,
     write_files,
 )
 from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.engine_fakes import FakeRuntime, spec
@@ -126,36 +125,6 @@ def test_what_an_engine_of_another_user_cached_goes_and_our_files_stay(tmp_path,
     make_folder(spec(home=str(tmp_path), user=after))
     assert sorted(os.listdir(folder)) == ["engine.log", "engine.log.1", "launch.json", "launch.sh", "secret.env"]
     assert owners[folder] == owner
-
-
-@pytest.mark.parametrize(
-    ("offset", "limit", "lines"),
-    [
-        (0, 10, ["one", "two", "three"]),
-        (0, 2, ["two", "three"]),
-        (4, 10, ["two", "three"]),
-        (14, 10, []),
-        (99, 10, ["one", "two", "three"]),
-    ],
-)
-def test_the_end_of_a_log_from_a_mark(tmp_path, offset, limit, lines):
-    (tmp_path / "log").write_text("one\ntwo\nthree\n")
-    assert tail(str(tmp_path / "log"), offset, limit) == lines
-
-
-def test_a_huge_log_is_read_from_its_end_only(tmp_path):
-    with open(str(tmp_path / "log"), "wb") as stream:
-        stream.write(b"first\n")
-        stream.truncate(1 << 30)
-        stream.seek(0, os.SEEK_END)
-        stream.write(b"\nlast \xff\n")
-    lines = tail(str(tmp_path / "log"), 0, 10**6)
-    assert lines[-1] == "last \ufffd"
-    assert "first" not in lines
-
-
-def test_no_log_is_no_lines(tmp_path):
-    assert tail(str(tmp_path / "none"), 0, 10) == []
 
 
 def test_an_adapter_has_every_verb():
