@@ -66,7 +66,7 @@ asyncio.run(main())
 STREAMS = {
     "path": "/v1/completions",
     "body": {"model": "tiny", "prompt": "NPU", "max_tokens": 40, "stream": True},
-    "clients": 20,
+    "clients": 10,
     "requests": 3,
 }
 SINGLE = {"path": "/v1/models", "body": None, "clients": 1, "requests": 300}
@@ -80,6 +80,13 @@ def measure(load: t.Mapping[str, t.Any], way: t.Mapping[str, t.Any]) -> t.Tuple[
     return t.cast(t.Tuple[float, int, t.List[float]], tuple(json.loads(done.stdout)))
 
 
+def worker_seconds() -> float:
+    """CPU seconds of all processes of HAProxy so far; unlike wall times they mean something on a machine that has other work."""
+    text = "cat $(pgrep -x haproxy | sed 's|.*|/proc/&/stat|')"
+    done = subprocess.run(["docker", "exec", CONTAINER, "sh", "-c", text], stdout=subprocess.PIPE, text=True, check=True)
+    return sum(int(ticks) for line in done.stdout.splitlines() for ticks in line.rpartition(")")[2].split()[11:13]) / 100
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Measure what the gateway costs.")
     parser.add_argument("--rounds", type=int, default=5)
@@ -87,13 +94,14 @@ def main() -> int:
     inventory = yaml.safe_load(INVENTORY.read_text(encoding="utf-8"))
     direct = {"tls": False, "ports": [8001, 8002], "key": inventory["engines"]["vars"]["vllm_engine_api_key"]}
     through = {"tls": True, "ports": [8443], "key": inventory["gateways"]["vars"]["vllm_gateway_api_keys"]["alice"]}
-    ratios, added = [], []
+    ratios, added, tokens, began = [], [], 0, worker_seconds()
     print("round  tokens/s direct  through  ratio   median ms direct  through  added")
     for number in range(rounds):
         ways = [direct, through] if number % 2 == 0 else [through, direct]
         streams = {id(way): measure(STREAMS, way) for way in ways}
         single = {id(way): statistics.median(measure(SINGLE, way)[2]) for way in ways}
         rates = [streams[id(way)][1] / streams[id(way)][0] for way in (direct, through)]
+        tokens += streams[id(through)][1]
         ratios.append(rates[1] / rates[0])
         added.append(single[id(through)] - single[id(direct)])
         print(
@@ -102,6 +110,7 @@ def main() -> int:
         )
     ratio, seconds = statistics.median(ratios), statistics.median(added)
     print(f"median ratio {ratio:.3f} (goal at least {GOAL_RATIO}), added median latency {1000 * seconds:.2f} ms (goal at most 1)")
+    print(f"CPU of HAProxy {1000 * (worker_seconds() - began) / tokens:.3f} ms a token, checks and short answers included")
     return int(ratio < GOAL_RATIO or seconds > GOAL_SECONDS)
 
 
