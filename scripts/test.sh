@@ -162,6 +162,7 @@ oldest=$root/.venvs/molecule-2.17.14/bin
 middle=$root/.venvs/molecule-2.19.14/bin
 engine_scenarios() {
   echo "newest $newest default"
+  echo "newest $newest gateway"
   echo "newest $newest engine_npu"
   echo "newest $newest engine"
   [ ! -d "$oldest" ] || echo "2.17.14 $oldest default"
