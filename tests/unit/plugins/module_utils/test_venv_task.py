@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 
 import pytest
@@ -96,6 +97,11 @@ class Host:
         options = {
             "path": str(self.path),
             "state": "present",
+            "accelerator": "cpu",
+            "vllm_ascend": None,
+            "soc": None,
+            "set_env": None,
+            "ascend_index_url": None,
             "version": "0.32.0",
             "torch_version": "2.13.0",
             "python": None,
@@ -355,9 +361,61 @@ def test_a_real_job_builds_and_is_confirmed(host, monkeypatch, tmp_path):
     script = "echo 'npufleet: stage 1/1 Build'; mkdir -p {0}/bin; touch {0}/bin/vllm; chmod +x {0}/bin/vllm".format(host.path)
     monkeypatch.setattr(_venv_task, "build_script", lambda spec: script)
     monkeypatch.setattr(_venv_task, "choose_python", host._choose)
-    monkeypatch.setattr(VenvTask, "_check_host", lambda self, python: None)
+    monkeypatch.setattr(VenvTask, "_check_host", lambda *_arguments: None)
     monkeypatch.setattr(_job, "WATCH_SECONDS", 0.02)
     host.clock = Clock(time.time, time.sleep)
     assert host.build()["changed"] is True
     assert host.call()["changed"] is False
     assert (host.path / ".npufleet" / "job.rc").read_text() == "0\n"
+
+
+ASCEND = {"accelerator": "ascend", "vllm_ascend": "0.23.0.post1", "soc": "A3", "version": "9.9", "torch_version": "9.9"}
+
+
+@pytest.fixture()
+def npu_host(host, tmp_path, monkeypatch):
+    host.scripts = [str(tmp_path / "set_env.sh")]
+    (tmp_path / "set_env.sh").write_text("")
+    host.tools = []
+    monkeypatch.setattr(_venv_task, "check_tools", lambda ascend, python, run: host.tools.append(ascend.plugin))
+    return host
+
+
+def test_an_environment_for_npus(npu_host):
+    built = npu_host.build(set_env=npu_host.scripts, **ASCEND)
+    assert {key: built["venv"][key] for key in ("vllm", "torch", "vllm_ascend", "soc")} == {
+        "vllm": "0.23.0",
+        "torch": "2.10.0",
+        "vllm_ascend": "0.23.0.post1",
+        "soc": "a3",
+    }
+    assert npu_host.wanted_python[0] == (None, "3.10 to 3.12")
+    assert npu_host.checked == [(str(npu_host.path), 12 * 1024**3), 8 * 1024**3]
+    assert npu_host.tools == ["0.23.0.post1"]
+    assert re.search("SOC_VERSION=ascend910_9391 ", npu_host.job.scripts[0])
+    assert ". " + npu_host.scripts[0] in npu_host.job.scripts[0]
+    again = npu_host.call(set_env=npu_host.scripts, **ASCEND)
+    assert (again["changed"], again["venv"]) == (False, built["venv"])
+    assert npu_host.call(check=True, set_env=npu_host.scripts, **dict(ASCEND, soc="A2"))["changed"] is True
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"vllm_ascend": "0.18.0"}, "there are no pins for vllm-ascend 0.18.0 outside a container"),
+        ({"soc": "A1"}, "the first-generation Ascend 910 is not supported"),
+        ({"set_env": ["/no/such/set_env.sh"]}, "needs CANN and NNAL on the host, and there is no /no/such/set_env.sh"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_touched(npu_host, changes, what):
+    with pytest.raises(NpufleetError, match=re.escape(what)):
+        npu_host.call(**dict(ASCEND, **dict({"set_env": npu_host.scripts}, **changes)))
+    assert not npu_host.path.exists()
+    assert npu_host.job.scripts == []
+
+
+def test_in_check_mode_cann_may_still_come(npu_host):
+    result = npu_host.call(check=True, set_env=["/no/such/set_env.sh"], **ASCEND)
+    assert result["changed"] is True
+    assert [text.partition(",")[0] for text in result["warn"]] == ["an engine on NPUs outside a container needs CANN and NNAL on the host"]
+    assert npu_host.call(check=True)["warn"] == []

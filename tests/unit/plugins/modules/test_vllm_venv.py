@@ -22,7 +22,7 @@ def path(tmp_path, monkeypatch):
     """A host that has everything, and a build that takes no time."""
     path = str(tmp_path / "venv")
     monkeypatch.setattr(_venv_task, "choose_python", lambda wanted, allowed, run: PythonChoice("/usr/bin/python3.12", (3, 12, 1), True))
-    monkeypatch.setattr(_venv_task.VenvTask, "_check_host", lambda _task, _python: None)
+    monkeypatch.setattr(_venv_task.VenvTask, "_check_host", lambda *_arguments: None)
     monkeypatch.setattr(_venv_task, "build_script", lambda spec: SCRIPT.format(path))
     monkeypatch.setattr(_job, "WATCH_SECONDS", 0.02)
     return path
@@ -94,4 +94,5 @@ def test_the_documentation_names_the_pythons_in_their_order():
 
 def test_the_documentation_names_every_returned_value(path):
     returned = yaml.safe_load(vllm_venv.RETURN)
-    assert sorted(returned["venv"]["contains"]) == sorted(run(path)["venv"])
+    plain = [name for name, value in returned["venv"]["contains"].items() if "returned" not in value]
+    assert sorted(plain) == sorted(run(path)["venv"])
