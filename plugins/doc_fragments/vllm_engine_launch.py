@@ -21,6 +21,19 @@ options:
     description: Environment variables of the engine, on top of those that the accelerator needs. Shown in diffs, so no secrets.
     type: dict
     default: {}
+  set_env:
+    description:
+      - Environment scripts of CANN, for an engine on NPUs outside a container. They are sourced once, by a clean bash, and what they set becomes the
+        environment of the service, with the driver's libraries first. O(env) counts more.
+      - By default C(/usr/local/Ascend/cann/set_env.sh), or C(/usr/local/Ascend/ascend-toolkit/set_env.sh), and
+        C(/usr/local/Ascend/nnal/atb/set_env.sh).
+    type: list
+    elements: path
+  command_prefix:
+    description: Words before the command of the engine, such as V([numactl, --physcpubind=0-23, --localalloc]). Not with O(runtime=docker).
+    type: list
+    elements: str
+    default: []
   user:
     description: User the engine runs as, when this task runs as root. By default that of the task. Not with O(runtime=docker).
     type: str

@@ -36,6 +36,8 @@ RECORDED = (
     "port",
     "args",
     "env",
+    "set_env",
+    "command_prefix",
     "user",
     "plan",
     "ready_url",

@@ -151,6 +151,29 @@ def _check_quiet(result: CommandResult, scripts: t.Sequence[str]) -> None:
     )
 
 
+def check_prefix(prefix: t.Sequence[str], find: t.Callable[[str], t.Optional[str]] = find_tool) -> None:
+    """:raises NpufleetError: the tool that stands before the engine, such as numactl, is not on the host"""
+    if prefix and not (os.access(prefix[0], os.X_OK) if prefix[0].startswith("/") else find(prefix[0])):
+        raise NpufleetError(
+            "the engine is to be started by {0}, which the host does not have".format(prefix[0]),
+            where="command_prefix",
+            remedy="Install it (the role kunpeng_host does, or set vllm_engine_install_prerequisites to true), or plan with binding none",
+        )
+
+
+def cann_of(params: t.Mapping[str, t.Any], run: Runner) -> t.Tuple[t.Dict[str, str], t.List[str]]:
+    """Return what CANN's scripts set for the engine of these options of vllm_engine, and in words why there is nothing.
+
+    :raises SetEnvError: a script fails or prints, or takes too long
+    """
+    if params["accelerator"] != "ascend" or params["runtime"] == "docker" or params["state"] in ("absent", "ready", "fetched"):
+        return {}, []
+    scripts, missing = find_set_env(params["set_env"])
+    if missing:
+        return {}, missing
+    return capture(scripts, (params["venv"] or "").rstrip("/"), "/", run), []
+
+
 def with_environment(run: Runner, env: t.Mapping[str, str]) -> Runner:
     """Return a runner whose commands get these variables; what a call names itself counts more."""
 

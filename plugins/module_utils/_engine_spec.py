@@ -46,6 +46,10 @@ ACCELERATOR_ENV: t.Dict[str, t.Dict[str, str]] = {
 }
 
 
+# Outside a container: what the images of vllm-ascend set besides the paths (their Dockerfiles); recipes know better.
+BARE_ENV = {"OMP_NUM_THREADS": "1", "TASK_QUEUE_ENABLE": "1"}
+
+
 class SpecError(NpufleetError):
     """A wanted engine that cannot be."""
 
@@ -79,6 +83,16 @@ class EngineSpec(t.NamedTuple):
         return "--headless" in self.argv
 
     @property
+    def program(self) -> str:
+        """vLLM itself, behind the words that may stand before it."""
+        return self.argv[self.argv.index("serve") - 1]
+
+    @property
+    def options(self) -> t.Tuple[str, ...]:
+        """What follows ``vllm serve``."""
+        return self.argv[self.argv.index("serve") + 1 :]
+
+    @property
     def api_key(self) -> t.Optional[str]:
         """The key that requests must carry, or None."""
         return dict(self.secret_env).get("VLLM_API_KEY")
@@ -102,10 +116,13 @@ class EngineSpec(t.NamedTuple):
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
-def build_spec(params: t.Mapping[str, t.Any], exists: t.Callable[[str], bool] = os.path.exists) -> EngineSpec:
+def build_spec(
+    params: t.Mapping[str, t.Any], exists: t.Callable[[str], bool] = os.path.exists, cann: t.Optional[t.Mapping[str, str]] = None
+) -> EngineSpec:
     """Build the spec from the options of vllm_engine.
 
     :param exists: tells whether a path of this host exists; asked for the driver's files alone
+    :param cann: what CANN's scripts set on this host, for an engine on NPUs outside a container
     :raises SpecError, ArgumentError, ContainerError: names the option that is wrong
     """
     _check_names(params)
@@ -114,11 +131,13 @@ def build_spec(params: t.Mapping[str, t.Any], exists: t.Callable[[str], bool] = 
     container = build_container(params, folder, exists) if params["runtime"] == "docker" else None
     venv = (params["venv"] or "").rstrip("/")
     env = dict(ACCELERATOR_ENV[params["accelerator"]], **(_folders_env(venv, folder) if container is None else _container_env(folder)))
+    if container is None and params["accelerator"] == "ascend":
+        env.update(BARE_ENV, **(cann or {}))
     env.update({str(key): str(value) for key, value in params["env"].items()})
     served = params["served_model_name"] or params["model"].rstrip("/").rpartition("/")[2]
     # Behind a published port the engine listens on every address of its own network.
     host = "0.0.0.0" if container is not None and container.published else params["host"]
-    command = ["vllm" if container is not None else venv + "/bin/vllm", "serve", params["model"], "--host", host]
+    command = [*params["command_prefix"], "vllm" if container is not None else venv + "/bin/vllm", "serve", params["model"], "--host", host]
     command += ["--port", str(params["port"]), "--served-model-name", served, *to_argv(params["args"])]
     _check_lines(dict(params, args=" ".join(command)))
     secrets = {"VLLM_API_KEY": params["api_key"]} if params["api_key"] else {}
@@ -174,10 +193,7 @@ def _check_names(params: t.Mapping[str, t.Any]) -> None:
     if not 1 <= params["port"] <= 65535:
         raise SpecError("the port {0} does not exist".format(params["port"]), where="port", remedy="Give a port from 1 to 65535")
     in_container = params["runtime"] == "docker"
-    if params["accelerator"] == "ascend" and not in_container:
-        raise SpecError(
-            "an engine on NPUs runs in a container", where="runtime", remedy="Set vllm_engine_runtime to docker, or the accelerator to cpu"
-        )
+    _check_bare(params, in_container)
     for option in ("model", "home") if in_container else ("venv", "model", "home"):
         if not str(params[option] or "").startswith("/"):
             raise SpecError(
@@ -196,6 +212,19 @@ def _check_names(params: t.Mapping[str, t.Any]) -> None:
             remedy="Use visible ASCII characters; a key that was read from a file often ends with a line break",
         )
     _check_env(params["env"])
+
+
+def _check_bare(params: t.Mapping[str, t.Any], in_container: bool) -> None:
+    """Options that are for engines outside containers alone."""
+    for option in ("command_prefix", "set_env"):
+        if params[option] and (in_container or (option == "set_env" and params["accelerator"] != "ascend")):
+            raise SpecError(
+                "{0} is for an engine {1}outside a container".format(option, "on NPUs " if option == "set_env" else ""),
+                where=option,
+                remedy="Leave it out, or set vllm_engine_runtime to systemd or supervisor",
+            )
+    if "serve" in params["command_prefix"]:
+        raise SpecError("a command before the engine has the word serve", where="command_prefix", remedy="Name a tool such as numactl")
 
 
 def _check_lines(params: t.Mapping[str, t.Any]) -> None:

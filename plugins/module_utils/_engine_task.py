@@ -38,6 +38,7 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._engine_probe impo
     check_with_parser,
     read_catalogue,
 )
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_set_env import cann_of, check_found, check_prefix, with_environment
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_spec import EngineSpec, build_spec
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.plugins.module_utils._files import make_folders, write_text
@@ -56,8 +57,7 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._service import Ru
 from ansible_collections.npufleet.ascend.plugins.module_utils._user_access import Need, check_access
 
 SHARED_MEMORY = "/dev/shm"
-# Positions of the command before the options: vllm, serve.
-COMMAND_WORDS = 2
+NPU_MANAGER = "/dev/davinci_manager"  # of the group HwHiAiUser, mode 0660
 
 
 class EngineTask:
@@ -78,7 +78,10 @@ class EngineTask:
         self._params = params
         self._run = run
         self._clock = clock
-        self._spec: EngineSpec = build_spec(params)
+        cann, self._no_cann = cann_of(params, run)
+        self._spec: EngineSpec = build_spec(params, cann=cann)
+        # What runs in the environment of the engine sees what the engine sees.
+        self._ask = with_environment(run, cann)
         self._runtime = runtime or choose_runtime(params, run)
         self._engine = Engine(self._spec, self._runtime, fetch, clock, params["ready_url"])
         self._warn: t.List[str] = []
@@ -178,13 +181,15 @@ class EngineTask:
         args = self._params["args"]
         weight_bytes, shape = self._look_at_model(check_mode)
         check_args_together(args, shape, self._spec.accelerator)
+        there = self._tolerate(lambda: check_found(self._no_cann), check_mode)
+        self._tolerate(lambda: check_prefix(self._params["command_prefix"]), check_mode)
         if self._spec.container is not None:
             # First: what asks the image for its options is a container as well.
             if self._tolerate(lambda: self._runtime.check(self._spec), check_mode):
                 self._check_image_options(plan)
-        elif self._look_at_venv(check_mode):
-            catalogue = read_catalogue(self._params["venv"], self._run, write=not check_mode)
-            self._check_options(catalogue, self._params["venv"], self._run, plan)
+        elif there and self._look_at_venv(check_mode):
+            catalogue = read_catalogue(self._params["venv"], self._ask, write=not check_mode)
+            self._check_options(catalogue, self._params["venv"], self._ask, plan)
         if "start" in plan.steps:
             self._check_resources(weight_bytes)
         if self._spec.container is None:
@@ -198,7 +203,7 @@ class EngineTask:
         check_args(self._params["args"], options, json.loads(catalogue).get("version", "?"))
         if plan.interrupts:
             # Only now: it takes seconds, and without a running engine the new one is its own parser.
-            check_with_parser(folder, self._spec.argv[COMMAND_WORDS:], run)
+            check_with_parser(folder, self._spec.options, run)
 
     def _check_image_options(self, plan: Plan) -> None:
         """What is in an image is not ours: where it does not answer, the launch itself tells why."""
@@ -243,7 +248,8 @@ class EngineTask:
         home, model = self._params["home"], self._spec.model
         weights = [Need(os.path.join(model, name), os.R_OK) for name in sorted(os.listdir(model))] if os.path.isdir(model) else []
         readable = os.R_OK | os.X_OK
-        return [Need(home, os.X_OK), Need(self._spec.argv[0], readable), Need(model, readable), *weights]
+        chips = [Need(NPU_MANAGER, os.R_OK)] if self._spec.accelerator == "ascend" else []
+        return [Need(home, os.X_OK), Need(self._spec.program, readable), Need(model, readable), *weights, *chips]
 
     def _tolerate(self, check: t.Callable[[], None], check_mode: bool) -> bool:
         """In check mode, what an earlier task would have made may be missing. Return whether all is there."""
@@ -267,7 +273,7 @@ class EngineTask:
             return folder.total_bytes, model_shape(json.load(handle))
 
     def _look_at_venv(self, check_mode: bool) -> bool:
-        command = self._spec.argv[0]
+        command = self._spec.program
         if os.path.isfile(command) and os.access(command, os.X_OK):
             return True
         if check_mode:

@@ -52,7 +52,9 @@ options:
     choices: [present, started, stopped, restarted, ready, restored, absent, fetched]
     default: started
   accelerator:
-    description: What the engine computes on. V(ascend) needs O(runtime=docker).
+    description:
+      - What the engine computes on.
+      - V(ascend) without O(runtime=docker) needs CANN and NNAL on the host and an environment for NPUs in O(venv). This has never run on an NPU.
     type: str
     choices: [cpu, ascend]
     default: cpu
@@ -256,6 +258,8 @@ def argument_spec() -> dict:
         "api_key": {"type": "str", "no_log": True},
         "args": {"type": "dict", "default": {}},
         "env": {"type": "dict", "default": {}},
+        "set_env": {"type": "list", "elements": "path"},
+        "command_prefix": {"type": "list", "elements": "str", "default": []},
         "user": {"type": "str"},
         "plan": {"type": "dict"},
         "replace": {"type": "bool"},

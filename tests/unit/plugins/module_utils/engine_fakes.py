@@ -34,6 +34,8 @@ def params(**changes: t.Any) -> t.Dict[str, t.Any]:
         "api_key": None,
         "args": {},
         "env": {},
+        "set_env": None,
+        "command_prefix": [],
         "user": None,
         "container": None,
         "plan": None,

@@ -9,13 +9,16 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._command import Co
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_set_env import (
     SetEnvError,
     arrange,
+    cann_of,
     capture,
     check_found,
+    check_prefix,
     find_set_env,
     parse_environment,
     source_script,
     with_environment,
 )
+from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.engine_fakes import FakeRun
 
 NEW, OLD, NNAL = "/usr/local/Ascend/cann/set_env.sh", "/usr/local/Ascend/ascend-toolkit/set_env.sh", "/usr/local/Ascend/nnal/atb/set_env.sh"
@@ -168,3 +171,34 @@ def test_a_runner_with_an_environment():
         {"timeout": 5, "env": {"A": "1", "B": "2"}, "stdin": "y"},
         {"timeout": 5, "env": {"A": "1", "B": "1"}},
     ]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"accelerator": "cpu"}, {"runtime": "docker"}, {"state": "absent"}, {"state": "ready"}, {"state": "fetched"}],
+    ids=lambda changes: "-".join(changes.values()),
+)
+def test_engines_that_take_nothing_of_cann(changes):
+    options = {"accelerator": "ascend", "runtime": "systemd", "state": "started", "set_env": ["/no/such"], "venv": "/srv/venv/"}
+    runner = FakeRun()
+    assert cann_of(dict(options, **changes), runner) == ({}, [])
+    assert cann_of(options, runner) == ({}, ["/no/such"])
+    assert runner.calls == []
+
+
+def test_engines_that_take_what_cann_sets(cann):
+    cann.script("set_env.sh", "export A=1\n")
+    options = {"accelerator": "ascend", "runtime": "auto", "state": "started", "set_env": cann.scripts, "venv": "/srv/venv/"}
+    captured, missing = cann_of(options, run)
+    assert (captured["A"], captured["PATH"].partition(":")[0], missing) == ("1", "/srv/venv/bin", [])
+
+
+@pytest.mark.parametrize("prefix", [[], ["numactl", "-x"], ["/bin/sh"]])
+def test_a_tool_that_is_there(prefix):
+    check_prefix(prefix, lambda name: "/usr/bin/" + name)
+
+
+@pytest.mark.parametrize("prefix", [["numactl"], ["/no/such/numactl"]])
+def test_a_tool_that_is_not(prefix):
+    with pytest.raises(NpufleetError, match="started by {0}, which the host does not have".format(prefix[0])):
+        check_prefix(prefix, lambda name: None)

@@ -8,8 +8,10 @@ import json
 
 import pytest
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_args import ArgumentError
-from ansible_collections.npufleet.ascend.plugins.module_utils._engine_spec import ACCELERATOR_ENV, SpecError
-from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.engine_fakes import KEY, spec
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_spec import ACCELERATOR_ENV, SpecError, build_spec
+from ansible_collections.npufleet.ascend.plugins.module_utils._runtime_systemd import render_unit
+from ansible_collections.npufleet.ascend.plugins.module_utils._supervisor_files import render_program
+from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.engine_fakes import KEY, params, spec
 
 
 def test_the_command_is_that_of_the_virtual_environment():
@@ -192,3 +194,56 @@ def test_a_folder_too_deep_for_sockets_has_no_temporary_files_of_its_own(length,
     wanted = spec(home=home)
     assert len(wanted.working_directory) == length
     assert ("TMPDIR" in dict(wanted.env)) is has_one
+
+
+CANN = {"LD_LIBRARY_PATH": "/drv:/cann/lib", "PATH": "/srv/venv/bin:/cann/bin", "ASCEND_HOME_PATH": "/cann"}
+
+
+def bare(**changes):
+    return build_spec(params(**dict({"accelerator": "ascend", "runtime": "systemd"}, **changes)), cann=CANN)
+
+
+def test_an_engine_on_npus_outside_a_container():
+    env = dict(bare(env={"OMP_NUM_THREADS": 10, "ASCEND_RT_VISIBLE_DEVICES": "4,5"}).env)
+    assert {name: env[name] for name in CANN} == CANN
+    assert (env["OMP_NUM_THREADS"], env["TASK_QUEUE_ENABLE"], env["ASCEND_RT_VISIBLE_DEVICES"]) == ("10", "1", "4,5")
+    assert (env["HOME"], env["HF_HUB_OFFLINE"]) == ("/srv/home/engines/demo", "1")
+    assert "VLLM_CPU_KVCACHE_SPACE" not in env
+    assert bare().argv[:2] == ("/srv/venv/bin/vllm", "serve")
+    assert dict(bare(env={"LD_LIBRARY_PATH": "/mine"}).env)["LD_LIBRARY_PATH"] == "/mine"
+
+
+def test_what_cann_sets_counts_and_shows():
+    upgraded = build_spec(params(accelerator="ascend", runtime="systemd"), cann=dict(CANN, ASCEND_HOME_PATH="/cann-9.2"))
+    assert upgraded.digest() != bare().digest()
+    assert upgraded.public()["env"]["ASCEND_HOME_PATH"] == "/cann-9.2"
+
+
+def test_a_cpu_engine_takes_nothing_of_cann():
+    assert build_spec(params(), cann=CANN) == spec()
+
+
+def test_words_before_the_engine():
+    prefix = ["numactl", "--physcpubind=0-23", "--localalloc"]
+    wanted = bare(command_prefix=prefix)
+    assert wanted.argv == (*prefix, *bare().argv)
+    assert (wanted.program, wanted.options) == ("/srv/venv/bin/vllm", bare().argv[2:])
+    assert wanted.digest() != bare().digest()
+    assert 'ExecStart="numactl" "--physcpubind=0-23" "--localalloc" "/srv/venv/bin/vllm" "serve"' in render_unit(wanted, "/s", False)
+    assert '/launch.sh" "numactl" "--physcpubind=0-23" "--localalloc" "/srv/venv/bin/vllm"' in render_program(wanted)
+    assert 'Environment="LD_LIBRARY_PATH=/drv:/cann/lib"' in render_unit(wanted, "/s", False)
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"set_env": ["/a"], "accelerator": "cpu"}, "set_env is for an engine on NPUs outside a container"),
+        ({"set_env": ["/a"], "runtime": "docker"}, "set_env is for an engine on NPUs outside a container"),
+        ({"command_prefix": ["numactl"], "runtime": "docker"}, "command_prefix is for an engine outside a container"),
+        ({"command_prefix": ["serve"]}, "a command before the engine has the word serve"),
+        ({"command_prefix": ["nice\n"]}, "a value in args holds a line break"),
+    ],
+)
+def test_options_of_engines_outside_containers(changes, what):
+    with pytest.raises(SpecError, match=what):
+        bare(**changes)

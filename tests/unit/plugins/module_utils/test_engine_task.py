@@ -11,6 +11,7 @@ import struct
 import pytest
 from ansible_collections.npufleet.ascend.plugins.module_utils import _engine_task
 from ansible_collections.npufleet.ascend.plugins.module_utils._clock import Clock
+from ansible_collections.npufleet.ascend.plugins.module_utils._command import run
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine import EngineFailedError
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_args import ArgumentError
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_checks import GIB, CheckError
@@ -689,3 +690,81 @@ def test_an_upgrade_that_is_regretted_goes_back_once(host):
     assert host.call(state="restored", args={"max_model_len": 256}, replace=True)["changed"] is True
     assert host.call(state="restored", args={"max_model_len": 256}, replace=True)["engine"]["action"] == "keep"
     assert host.call()["changed"] is False
+
+
+class BareHost:
+    """CANN on the host, read by a real bash where the task asks for it; everything else is that of host."""
+
+    def __init__(self, host, monkeypatch):
+        self.host = host
+        self.script = host.folder / "set_env.sh"
+        self.script.write_text("export ASCEND_HOME_PATH=/opt/cann-9.1.0 LD_LIBRARY_PATH=/opt/cann/lib\n")
+        monkeypatch.setattr(_engine_task, "NPU_MANAGER", str(host.folder / "davinci_manager"))
+
+    def run(self, argv, timeout, **options):
+        return run(argv, timeout, **options) if "--norc" in argv else self.host.run(argv, timeout, **options)
+
+    def call(self, check=False, **changes):
+        wanted = dict({"accelerator": "ascend", "runtime": "systemd", "set_env": [str(self.script)]}, **changes)
+        clock = Clock(self.host.clock.now, self.host.clock.sleep)
+        return EngineTask(self.host.params(**wanted), self.run, self.host.fetch, clock, self.host.runtime).execute(check)
+
+
+@pytest.fixture()
+def bare(host, monkeypatch):
+    return BareHost(host, monkeypatch)
+
+
+def test_an_engine_on_npus_outside_a_container(bare):
+    predicted = bare.call(check=True)
+    first = bare.call(env={})
+    assert told(first) == told(predicted)
+    env = json.loads(first["diff"]["after"])["spec"]["env"]
+    assert (env["ASCEND_HOME_PATH"], env["LD_LIBRARY_PATH"].split(":")[-1]) == ("/opt/cann-9.1.0", "/opt/cann/lib")
+    assert env["PATH"].startswith(str(bare.host.venv) + "/bin:")
+    assert bare.call()["changed"] is False
+
+
+def test_an_upgrade_of_cann_shows_as_what_it_changes_and_asks(bare):
+    bare.call()
+    bare.script.write_text("export ASCEND_HOME_PATH=/opt/cann-9.2.0 LD_LIBRARY_PATH=/opt/cann/lib\n")
+    reason = "env: ASCEND_HOME_PATH=/opt/cann-9.1.0 -> ASCEND_HOME_PATH=/opt/cann-9.2.0"
+    with pytest.raises(ConsentError, match=reason):
+        bare.call()
+    replaced = bare.call(replace=True)
+    assert (replaced["engine"]["action"], replaced["engine"]["differences"]) == ("replace", [reason])
+    parsed = [options for argv, options in zip(bare.host.run.calls, bare.host.run.options) if "parse" in argv]
+    assert parsed[-1]["env"]["ASCEND_HOME_PATH"] == "/opt/cann-9.2.0"
+
+
+def test_without_cann_nothing_is_touched(bare):
+    missing = str(bare.host.folder / "none.sh")
+    predicted = bare.call(check=True, set_env=[missing])
+    assert [text.partition(",")[0] for text in predicted["warn"]] == [
+        "an engine on NPUs outside a container needs CANN and NNAL on the host"
+    ]
+    with pytest.raises(NpufleetError, match="there is no " + missing):
+        bare.call(set_env=[missing])
+    assert bare.host.runtime.calls == []
+
+
+def test_what_goes_away_needs_no_cann(bare):
+    bare.call()
+    assert bare.call(state="absent", set_env=["/no/such/set_env.sh"])["engine"]["action"] == "remove"
+
+
+def test_a_tool_before_the_engine_must_be_there(bare):
+    with pytest.raises(NpufleetError, match="the engine is to be started by npufleet-no-such-tool, which the host does not have"):
+        bare.call(command_prefix=["npufleet-no-such-tool"])
+    assert bare.host.runtime.calls == []
+    started = bare.call(command_prefix=["/bin/sh"])
+    assert json.loads(started["diff"]["after"])["spec"]["argv"][:2] == ["/bin/sh", str(bare.host.venv) + "/bin/vllm"]
+
+
+def test_the_user_of_an_engine_on_npus_must_reach_them(bare, monkeypatch):
+    asked = []
+    monkeypatch.setattr(_engine_task, "check_user", lambda name: None)
+    monkeypatch.setattr(_engine_task, "check_access", lambda user, needs: asked.extend(need.path for need in needs))
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    bare.call(check=True, user="somebody")
+    assert asked[-1] == str(bare.host.folder / "davinci_manager")
