@@ -28,7 +28,8 @@ ROLE_OF_MODULE = {
     "vllm_venv": "vllm_engine",
 }
 # Variables of the role that mean something else: its state and its time limit are those of the engine, and it finds the accelerator out.
-OTHER_MEANING = {("vllm_engine", "accelerator"), ("vllm_engine", "container"), ("vllm_venv", "state"), ("vllm_venv", "wait_timeout")}
+OTHER_MEANING = {("vllm_engine", "accelerator"), ("vllm_engine", "container"), ("vllm_venv", "accelerator"), ("vllm_venv", "state")}
+OTHER_MEANING |= {("vllm_venv", "vllm_ascend"), ("vllm_venv", "wait_timeout")}
 
 
 class CapturedError(Exception):
