@@ -5,18 +5,11 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.npufleet.ascend.plugins.filter.vllm_group_doubts import FilterModule as Doubts
-from ansible_collections.npufleet.ascend.plugins.filter.vllm_group_problems import FilterModule as Problems
-from ansible_collections.npufleet.ascend.plugins.filter.vllm_group_questions import FilterModule as Questions
 from ansible_collections.npufleet.ascend.plugins.module_utils._group_check import check_groups
 from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.test_group_hosts import look
 from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.test_group_members import NAMES, lab
 from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.test_group_network import good
 from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.test_plan_fleet import a2_facts, a3_facts
-
-problems = Problems().filters()["vllm_group_problems"]
-doubts = Doubts().filters()["vllm_group_doubts"]
-questions = Questions().filters()["vllm_group_questions"]
 
 
 def fitting(kind="A2"):
@@ -32,8 +25,7 @@ def fitting(kind="A2"):
 @pytest.mark.parametrize("kind", ["A2", "A3"])
 def test_hosts_that_fit(kind):
     plan, variables = fitting(kind)
-    assert check_groups(variables, plan) == []
-    assert (problems(variables, iter(plan)), doubts(variables, plan, ping="")) == ([], [])
+    assert check_groups(variables, iter(plan)) == []
 
 
 def test_problems_and_doubts_are_apart():
@@ -41,24 +33,26 @@ def test_problems_and_doubts_are_apart():
     group = variables["npu-02"]["npufleet_group_look"]["group"]
     group.update(mtu={"eth0": 1500}, clock={"ahead": [7.0, 8.0], "synchronised": False})
     variables["npu-01"]["npufleet_group_pings"]["group"]["pings"][0]["received"] = 0
-    assert ["MTU" in text or "clocks" in text or "reach" in text for text in problems(variables, plan)] == [True] * 3
-    assert len(problems(variables, plan, seconds="60")) == 2
-    (found,) = doubts(variables, plan)
-    assert "nothing keeps the clock right" in found
+    texts = [found.text for found in check_groups(variables, plan) if found.problem]
+    assert ["MTU" in text or "clocks" in text or "reach" in text for text in texts] == [True] * 3
+    assert len([found for found in check_groups(variables, plan, seconds=60.0) if found.problem]) == 2
+    (doubt,) = [found.text for found in check_groups(variables, plan) if not found.problem]
+    assert "nothing keeps the clock right" in doubt
 
 
 def test_hosts_that_failed_in_a_round():
     plan, variables = fitting()
     variables["npu-02"]["npufleet_group_look"] = {"unreachable": True}
     variables["npu-01"]["npufleet_group_pings"] = {"skipped": True}
-    (found,) = problems(variables, plan)
-    assert "hosts did not answer. Where: npu-02. " in found
+    (found,) = check_groups(variables, plan)
+    assert found.problem and "hosts did not answer. Where: npu-02. " in found.text
 
 
-def test_questions_by_round():
+def test_the_way_of_pinging_that_was_asked():
     plan, variables = fitting("A3")
-    assert questions(plan, "npu-01", variables)["chips"] == [0, 1]
-    second = questions(plan, "npu-01", variables, round="2", ping="", every="yes")
-    assert (second["ping_command"], len(second["pings"])) == ("hccs_ping", 4)
-    assert len(questions(plan, "npu-01", variables, round=2, ping="ping")["pings"]) == 2
-    assert questions([], "npu-01", variables) == questions([], "npu-01", variables, round=2) == {}
+    found = check_groups(variables, plan, asked="ping")
+    # Nobody pinged these addresses, so nothing is known of them.
+    assert found == []
+    variables["npu-01"]["npufleet_group_look"]["group"]["npus"]["0"]["link"] = "DOWN"
+    assert [one.problem for one in check_groups(variables, plan, asked="ping")] == [True]
+    assert [one.problem for one in check_groups(variables, plan)] == [False]

@@ -12,10 +12,13 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._clock import Cloc
 from ansible_collections.npufleet.ascend.plugins.module_utils._command import CommandResult
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.plugins.module_utils._group_info import Sources, distributions, look
-from ansible_collections.npufleet.ascend.plugins.modules.group_info import argument_spec
 from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.test_hccn_tool import ANSWERS
 
-DEFAULTS = {key: option.get("default") for key, option in argument_spec().items()}
+# The options of the module.
+DEFAULTS = {
+    "chips": [], "vnic": False, "pings": [], "ping_command": "ping", "hccn_tool": None, "interfaces": [], "ports": [], "weights": [],
+    "hash_all": False, "images": [], "docker_host": "unix:///var/run/docker.sock", "venvs": [], "timeout": 20.0,
+}  # fmt: skip
 
 
 class FakeDocker:
