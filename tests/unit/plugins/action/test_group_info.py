@@ -31,7 +31,10 @@ def test_the_plugin_calls_the_module_of_its_name(monkeypatch):
     plugin._connection = type("Connection", (), {"_shell": type("Shell", (), {"tmpdir": "/tmp/x"})()})()
     monkeypatch.setattr(ActionModule.__mro__[1], "run", lambda *_args: {})
     monkeypatch.setattr(plugin, "_remove_tmp_path", removed.append, raising=False)
-    execute = lambda module_args, task_vars: {"asked": module_args, "vars": task_vars}  # noqa: E731
+
+    def execute(module_args, task_vars):
+        return {"asked": module_args, "vars": task_vars}
+
     monkeypatch.setattr(plugin, "_execute_module", execute, raising=False)
     assert plugin.run(task_vars={"a": 1}) == {"asked": {"chips": [0]}, "vars": {"a": 1}}
     assert removed == ["/tmp/x"]
