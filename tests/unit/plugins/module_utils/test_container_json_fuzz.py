@@ -8,7 +8,7 @@ import json
 
 from ansible_collections.npufleet.ascend.plugins.module_utils._container_json import changes, merge, render, undo
 from ansible_collections.npufleet.ascend.plugins.module_utils._container_spec import RuntimeEntry, Wanted
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 ADR = RuntimeEntry("ascend", "/usr/local/Ascend/Ascend-Docker-Runtime/ascend-docker-runtime")
@@ -29,6 +29,8 @@ CONFIGS = st.fixed_dictionaries(
 )
 
 
+# The time of one example says nothing on a busy machine.
+@settings(deadline=None)
 @given(site=CONFIGS, options=CONFIGS, defaults=CONFIGS)
 def test_merging_twice_is_merging_once_and_undo_takes_all_of_it_back(site, options, defaults):
     request = Wanted("docker", "present", (ADR,), None, options, defaults, None, None, "", 60.0)
