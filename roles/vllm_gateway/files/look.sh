@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # What the role has to know about the host, as lines of NAME=VALUE; changes nothing.
 # Arguments: port of the gateway, port of its metrics or 0, certificate, private key (empty without TLS).
 set -u
