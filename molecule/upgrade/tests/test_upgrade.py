@@ -19,6 +19,7 @@ SERVERS = {"engine-a", "engine-b"}
 BETTER = {"shutdown_timeout": 30, "max_num_seqs": 16}
 # vLLM's parser takes it, and its configuration does not: fewer tokens in a step than sequences.
 BROKEN = dict(BETTER, max_num_batched_tokens=8, enable_chunked_prefill=False)
+REFUSED = "no other one serves at the gateway gateway, so that clients would get 503"
 # A host whose engine is taken away.
 WITHOUT_B = {"engines": {"hosts": {"engine-b": {"vllm_engine_state": "absent"}}}}
 
@@ -93,6 +94,18 @@ def test_an_interrupted_upgrade_is_finished_by_the_next(engines, play, run_modul
     assert serving() == SERVERS and pids(engines) == before
 
 
+@pytest.mark.parametrize(("playbook", "args"), [("upgrade", BROKEN), ("rollback", BETTER)], ids=["upgrade", "rollback"])
+def test_the_last_one_that_serves_is_not_taken_away(engines, play, run_module, serving, playbook, args):
+    """The other engine is there, but somebody has drained it."""
+    before = pids(engines)
+    run_module("gateway", "npufleet.ascend.gateway_server", server="engine-b", state="drain")
+    done = play(playbook, vllm_engine_args=args)
+    run_module("gateway", "npufleet.ascend.gateway_server", server="engine-b", state="ready")
+    assert done.code != 0 and REFUSED in done.output, done.output[-3000:]
+    assert "vllm_engine_replace=true" in done.output
+    assert (pids(engines), serving()) == (before, SERVERS)
+
+
 def test_a_bad_version_goes_back_by_itself(gateway, engines, play, serving):
     before, since = pids(engines), time.time()
     known = history(engines["engine-a"])
@@ -163,13 +176,10 @@ def test_taking_an_engine_away_touches_no_other(gateway, engines, play, run_modu
     assert engines["engine-a"].pid(NAME) == pid
 
 
-@pytest.mark.parametrize("playbook", ["upgrade", "rollback"])
-def test_the_only_engine_is_not_taken_away(engines, play, playbook, serving):
+def test_the_only_engine_is_not_taken_away(engines, play, serving):
     before = engines["engine-a"].pid(NAME)
-    done = play(playbook, inventory=WITHOUT_B, vllm_engine_args=BETTER)
-    assert done.code != 0
-    assert "no other one serves at the gateway gateway, so that clients would get 503" in done.output
-    assert "vllm_engine_replace=true" in done.output
+    done = play("upgrade", inventory=WITHOUT_B, vllm_engine_args=BETTER)
+    assert done.code != 0 and REFUSED in done.output, done.output[-3000:]
     assert (engines["engine-a"].pid(NAME), serving()) == (before, {"engine-a"})
 
 

@@ -18,7 +18,7 @@ MODEL = "tiny-qwen2"
 CLIENTS = 20
 TOKENS = 32
 # Between two requests of a client: the engines have two cores.
-PAUSE_SECONDS = 1.5
+PAUSE_SECONDS = 3.0
 
 
 class Answer(t.NamedTuple):
