@@ -63,7 +63,7 @@ HEAD = "# pxname,svname,qcur,scur,status,check_status,last_chk,addr\n"
 )  # fmt: skip
 def test_operational(status, check, operational):
     text = HEAD + 'other,a,0,9,UP,L7OK,,x:1\nengines,a,2,3,{0},{1},"Refused, so",x:1\n'.format(status, check)
-    (server,) = parse_servers(text, "engines").values()
+    server = next(iter(parse_servers(text, "engines").values()))
     assert (server.operational, server.sessions, server.check) == (operational, 5, check.lstrip("* "))
     assert server.reason.endswith("Refused, so")
 
