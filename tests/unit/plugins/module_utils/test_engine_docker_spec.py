@@ -8,7 +8,7 @@ import json
 
 import pytest
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_spec import ContainerError
-from ansible_collections.npufleet.ascend.plugins.module_utils._engine_spec import SpecError, build_spec
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_spec import build_spec
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.docker_fakes import IMAGE
 from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.engine_fakes import KEY, params
@@ -139,11 +139,6 @@ def test_a_cpuset_that_is_none_is_refused():
 @pytest.mark.parametrize("image", ["engine", "sha256:" + "a" * 64, "r.example.com:5000/a/b:v1@sha256:" + "a" * 64])
 def test_images_by_tag_digest_and_id(image):
     assert container(container=dict(ONE, image=image)).image == image
-
-
-def test_npus_need_a_container():
-    with pytest.raises(SpecError, match="runs in a container"):
-        build_spec(params(accelerator="ascend"))
 
 
 @pytest.mark.parametrize(("network", "published", "host"), [("host", None, "192.0.2.1"), ("fleet", ["192.0.2.1", 8000], "0.0.0.0")])
