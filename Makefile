@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 VENV := .venv/bin
 
-.PHONY: help demo demo-down setup setup-dev test lint sanity unit functional compat build molecule e2e test-hosts bench docs clean
+.PHONY: help demo demo-down setup setup-dev test lint sanity unit functional compat build molecule e2e test-hosts groups bench docs clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -49,6 +49,9 @@ e2e: ## The demo end to end with the real engine
 
 test-hosts: ## Molecule scenarios in which bare servers of several distributions become Ascend hosts
 	@scripts/test.sh hosts
+
+groups: ## Engines over several hosts with the real engine in Docker, by hand: a quarter of an hour
+	@scripts/test.sh groups
 
 bench: setup-dev ## Measurements, by hand: prints tables
 	@$(VENV)/python tests/bench/run.py

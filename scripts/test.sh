@@ -1,6 +1,6 @@
 #!/bin/sh
-# Run parts of the tests: test.sh all | lint sanity unit functional compat build e2e molecule | hosts
-# "all" is everything but "hosts", the scenarios with bare servers, which take as long again.
+# Run parts of the tests: test.sh all | lint sanity unit functional compat build e2e molecule | hosts | groups
+# "all" is everything but "hosts", the scenarios with bare servers, which take as long again, and "groups", by hand.
 # A part that cannot run here is skipped loudly; with NPUFLEET_NO_SKIP=1 (set in CI) a skipped part fails the run.
 set -eu
 cd "$(dirname "$0")/.."
@@ -146,7 +146,14 @@ e2e() {
     NPUFLEET_E2E_SYSTEMD=1
     export NPUFLEET_E2E_SYSTEMD
   fi
-  python -m pytest tests/e2e -q -s
+  python -m pytest tests/e2e/test_demo.py -q -s
+}
+
+# Real engines on "several hosts" of this machine, which compile for minutes; the same tasks run with stand-in engines in "functional".
+groups() {
+  say "groups"
+  docker_answers || return 0
+  NPUFLEET_E2E_SYSTEMD=1 python -m pytest tests/e2e/test_engine_group.py -q -s
 }
 
 docker_answers() {
@@ -204,9 +211,9 @@ hosts() {
 for part in "$@"; do
   case $part in
     all) lint; sanity; unit; functional; compat; build; e2e; molecule_all ;;
-    lint|sanity|unit|functional|compat|build|e2e|hosts) "$part" ;;
+    lint|sanity|unit|functional|compat|build|e2e|hosts|groups) "$part" ;;
     molecule) molecule_all ;;
-    *) echo "usage: $0 all|lint|sanity|unit|functional|compat|build|e2e|molecule|hosts" >&2; exit 2 ;;
+    *) echo "usage: $0 all|lint|sanity|unit|functional|compat|build|e2e|molecule|hosts|groups" >&2; exit 2 ;;
   esac
 done
 

