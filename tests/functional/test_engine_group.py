@@ -167,9 +167,10 @@ def test_a_member_that_dies_takes_all_down_and_tells_why_once(group: Group) -> N
 
 def test_a_head_that_is_not_ready_in_time_takes_all_down(group: Group) -> None:
     group.fault_of(HEAD, mode="hang")
-    recap = group.play(vllm_engine_wait_timeout=12)
+    # As long as one slice of waiting, so that the time is over in the first round however slow Ansible is between two.
+    recap = group.play(vllm_engine_wait_timeout=10)
     assert [recap[host]["failed"] for host in (HEAD, MEMBER)] == [1, 1], group.output
-    assert "is not ready after 12 s" in group.output
+    assert "is not ready after 10 s" in group.output
     assert group.running() == {HEAD: False, MEMBER: False}
 
 
