@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_inventory import PREFIX, Variables, instances, options
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 
-Variables = t.Mapping[str, t.Any]
 Member = t.Dict[str, t.Any]
 
-PREFIX = "vllm_engine_"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 WILDCARD = ("0.0.0.0", "::")
 # What the role vllm_engine does without these variables.
@@ -34,6 +33,7 @@ def members(variables: t.Mapping[str, Variables], names: t.Sequence[str], here: 
     :param model: the model that clients ask for; without it that of the first engine
     :raises NpufleetError: an engine listens where the gateway does not reach it
     """
+    model = model or first_model(variables, names)
     found: t.List[Member] = []
     ranks: t.Dict[str, int] = {}
     for host in names:
@@ -41,13 +41,11 @@ def members(variables: t.Mapping[str, Variables], names: t.Sequence[str], here: 
         if own.get("npufleet_gateway_members"):
             found += [dict(member) for member in own["npufleet_gateway_members"]]
             continue
-        instances = own.get(PREFIX + "instances") or [{}]
-        for instance in instances:
+        for instance in instances(own):
             engine = _options(own, instance)
             rank = ranks[engine["name"]] = ranks.get(engine["name"], -1) + 1
             if engine["state"] in ("absent", "stopped") or engine.get("ready_url") or rank % max(int(engine["hosts"]), 1):
                 continue
-            model = model or model_name(engine)
             if model_name(engine) == model:
                 name = host + "-" + engine["name"] if own.get(PREFIX + "instances") else host
                 found.append({"name": name, "address": _address(own, host, engine["host"], here), "port": int(engine["port"])})
@@ -57,7 +55,7 @@ def members(variables: t.Mapping[str, Variables], names: t.Sequence[str], here: 
 def first_model(variables: t.Mapping[str, Variables], names: t.Sequence[str]) -> t.Optional[str]:
     """The model of the first engine, or None where there is no engine."""
     for host in names:
-        for instance in variables[host].get(PREFIX + "instances") or [{}]:
+        for instance in instances(variables[host]):
             engine = _options(variables[host], instance)
             if engine["state"] not in ("absent", "stopped"):
                 return model_name(engine)
@@ -71,8 +69,7 @@ def model_name(engine: Variables) -> t.Optional[str]:
 
 def _options(own: Variables, instance: Variables) -> t.Dict[str, t.Any]:
     keys = ("host", "port", "name", "hosts", "state", "model", "served_model_name", "ready_url")
-    values = {key: instance.get(key, own.get(PREFIX + key)) for key in keys}
-    return {key: DEFAULTS.get(key) if value in (None, "") else value for key, value in values.items()}
+    return {key: DEFAULTS.get(key) if value in (None, "") else value for key, value in options(own, instance, keys).items()}
 
 
 def _address(own: Variables, host: str, listens: str, here: str) -> str:

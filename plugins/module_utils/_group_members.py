@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_options import SUBOPTIONS
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_inventory import PREFIX, Variables, instances, options
+from ansible_collections.npufleet.ascend.plugins.module_utils._plan_input import ENGINES as PLAN_ENGINES
+from ansible_collections.npufleet.ascend.plugins.module_utils._plan_input import HOST as PLAN_HOST
+from ansible_collections.npufleet.ascend.plugins.module_utils._plan_input import RUNNING as PLAN_RUNNING
 from ansible_collections.npufleet.ascend.plugins.module_utils._plan_ports import span
 
 Row = t.Dict[str, t.Any]
-Variables = t.Mapping[str, t.Any]
 Hosts = t.Mapping[str, Variables]
 
 # Results that playbooks/precheck_groups.yml registers on each host.
 LOOK, PINGS = "npufleet_group_look", "npufleet_group_pings"
-PLAN_HOST, PLAN_RUNNING, PLAN_ENGINES = "vllm_engine_plan_host", "vllm_engine_plan_running", "vllm_engine_plan_engines"
-PREFIX = "vllm_engine_"
-DOCKER_HOST = "unix:///var/run/docker.sock"
+DOCKER_HOST = str(SUBOPTIONS["docker_host"]["default"])
 # Generations whose NPUs have a network card of their own that hccn_tool of this form serves. A5 has another form, 310P has no such card.
 NETWORKED = ("A1", "A2", "A3")
 # Ports that the kernel of the host listens on; those of hccl_npu are on the card of the NPU.
@@ -67,8 +69,8 @@ def find_groups(rows: t.Iterable[Row], variables: Hosts) -> t.List[Group]:
 
 def _member(row: Row, own: Variables) -> Member:
     host = own.get(PLAN_HOST) or {}
-    options = _options(own, row["name"])
-    container = options["container"] or {}
+    engine = _engine(own, row["name"])
+    container = engine["container"] or {}
     taken = {port for record in own.get(PLAN_RUNNING) or [] if record["name"] == row["name"] for port in _ports(record)}
     return Member(
         host=row["host"],
@@ -78,18 +80,18 @@ def _member(row: Row, own: Variables) -> Member:
         generation=(host.get("npu") or {}).get("generation"),
         address=host.get("address"),
         interface=host.get("interface"),
-        model=options["model"] or None,
-        image=options["image"] or _recipe_image(own, row["name"]),
+        model=engine["model"] or None,
+        image=engine["image"] or _recipe_image(own, row["name"]),
         docker_host=container.get("docker_host") or DOCKER_HOST,
-        venv=options["venv"] or None,
+        venv=engine["venv"] or None,
     )
 
 
-def _options(own: Variables, name: str) -> Row:
-    """What the role vllm_engine would take: the value of the instance, else that of the variable."""
-    instances = own.get(PREFIX + "instances") or [{}]
-    mine: Variables = next((one for one in instances if one.get("name", own.get(PREFIX + "name")) == name), instances[0])
-    return {key: mine.get(key, own.get(PREFIX + key)) for key in ("model", "image", "container", "venv")}
+def _engine(own: Variables, name: str) -> Row:
+    """Options of the engine of that name; of the first where none has it."""
+    known = instances(own)
+    mine = next((one for one in known if one.get("name", own.get(PREFIX + "name")) == name), known[0])
+    return options(own, mine, ("model", "image", "container", "venv"))
 
 
 def _recipe_image(own: Variables, name: str) -> t.Optional[str]:

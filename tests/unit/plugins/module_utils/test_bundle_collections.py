@@ -13,7 +13,7 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._bundle_collection
 from ansible_collections.npufleet.ascend.plugins.module_utils._bundle_stages import Place
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
-PLACE = Place("/work/part", "/bundle/collections", "/venv/bin/python")
+PLACE = Place("/srv/part", "/bundle/collections", "/venv/bin/python")
 PART = {"kind": "collection", "folder": "collections", "file": "a-b-1.0.0.tar.gz", "name": "a.b", "version": "1.0.0", "licence": "MIT"}
 
 
@@ -26,8 +26,8 @@ def test_a_checkout_is_built():
 
 def test_another_comes_from_galaxy_without_those_it_needs():
     made = stages(PART, PLACE)
-    assert "-m ansible galaxy collection download a.b:==1.0.0 --no-deps --download-path /work/part" in made.fetch
-    assert made.fetch.endswith("mv /work/part/a-b-1.0.0.tar.gz /bundle/collections/a-b-1.0.0.tar.gz")
+    assert "-m ansible galaxy collection download a.b:==1.0.0 --no-deps --download-path /srv/part" in made.fetch
+    assert made.fetch.endswith("mv /srv/part/a-b-1.0.0.tar.gz /bundle/collections/a-b-1.0.0.tar.gz")
 
 
 def test_listing(tmp_path):
