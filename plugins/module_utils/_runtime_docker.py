@@ -14,6 +14,7 @@ import re
 import time
 import typing as t
 
+from ansible_collections.npufleet.ascend.plugins.module_utils._clock import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_client import Docker
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_render import (
     KEY_NAME,
@@ -41,6 +42,12 @@ LOAD_SECONDS = 3600
 OWN_NETWORKS = ("host", "bridge", "none", "default")
 # A replaced container keeps this name until its successor is made.
 REPLACED = "-replaced"
+# What Podman adds to the name of an image that has no registry.
+QUALIFIERS = ("docker.io/library/", "docker.io/", "localhost/")
+# Podman calls a container that died so until it has looked at the restart policy, and then starts it whoever said stop meanwhile (4.3.1, tried).
+UNDECIDED = ("stopped", "stopping")
+DECIDE_SECONDS = 20
+DECIDE_PAUSE = 0.2
 # Beginning of a line of `docker logs --timestamps`.
 STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?Z ?")
 
@@ -50,9 +57,9 @@ class DockerRuntime(Runtime):
 
     kind = "docker"
 
-    def __init__(self, docker: Docker, now: t.Callable[[], float] = time.time) -> None:
+    def __init__(self, docker: Docker, clock: Clock = Clock(time.time, time.sleep)) -> None:
         self.docker = docker
-        self._now = now
+        self._clock = clock
         self._found: t.Dict[str, t.Any] = {}
 
     def files(self, spec: EngineSpec) -> t.List[ServiceFile]:
@@ -88,7 +95,7 @@ class DockerRuntime(Runtime):
     def drift(self, spec: EngineSpec) -> t.List[str]:
         """What a tag that moved, or `docker update`, made another than the wanted."""
         container, words = container_of(spec), []
-        if self._found.get("Config", {}).get("Image") == container.image:
+        if self._found.get("Config", {}).get("Image") in [container.image, *(word + container.image for word in QUALIFIERS)]:
             image, runs = self._image(container.image), self._found.get("Image")
             if image and runs and image != runs:
                 words.append("container.image: {0} is {1} now, and the container runs {2}".format(container.image, image[:19], runs[:19]))
@@ -177,8 +184,23 @@ class DockerRuntime(Runtime):
         self.docker.ask("start", container_of(spec).name)
 
     def stop(self, spec: EngineSpec) -> None:
-        """Stop the container and wait for it; its restart policy does not start it again."""
-        self.docker.ask("stop", container_of(spec).name, timeout=spec.stop_seconds, missing_ok=True)
+        """Stop the container and wait for it; its restart policy does not start it again.
+
+        :raises RuntimeAdapterError: it is started again and again
+        """
+        name, deadline = container_of(spec).name, self._clock.now() + spec.stop_seconds + DECIDE_SECONDS
+        while True:
+            self.docker.ask("stop", name, timeout=spec.stop_seconds, missing_ok=True)
+            state = (self.docker.ask("inspect_container", name, missing_ok=True) or {}).get("State") or {}
+            if not state.get("Running") and state.get("Status") not in UNDECIDED:
+                return
+            if self._clock.now() > deadline:
+                raise RuntimeAdapterError(
+                    "the container {0} does not stay stopped".format(name),
+                    where=container_of(spec).docker_host,
+                    remedy="Look who starts it, and run again",
+                )
+            self._clock.sleep(DECIDE_PAUSE)
 
     def remove(self, spec: EngineSpec) -> None:
         """Delete the stopped container. The image stays."""
@@ -187,10 +209,10 @@ class DockerRuntime(Runtime):
 
     def log_mark(self, spec: EngineSpec) -> str:
         """Seconds since the epoch."""
-        return "{0:.6f}".format(self._now())
+        return "{0:.6f}".format(self._clock.now())
 
     def logs(self, spec: EngineSpec, mark: str, limit: int) -> t.List[str]:
-        """The last ``limit`` lines since ``mark``; the engine itself only knows whole seconds."""
+        """The last ``limit`` lines since ``mark``. Docker itself only selects by whole seconds, and Podman stamps with whole seconds (4.3.1, tried)."""
         since = float(mark or 0)
         options = {"since": int(since)} if since >= 1 else {}
         raw = self.docker.ask("logs", container_of(spec).name, timestamps=True, tail=limit, missing_ok=True, **options)
@@ -199,7 +221,7 @@ class DockerRuntime(Runtime):
             stamp = STAMP.match(line)
             if stamp is None:
                 lines.append(line)
-            elif _seconds(stamp) >= since:
+            elif _seconds(stamp) >= (since if stamp.group(2) else int(since)):
                 lines.append(line[stamp.end() :])
         return lines[-limit:]
 

@@ -527,7 +527,9 @@ def contained(host, fake, **changes):
     if isinstance(fake, FakeDocker) and not fake.answers:
         fake.answers["dump"] = (0, (MARK + json.dumps({"version": "0.32.0", "options": OPTIONS}) + "\n").encode(), b"")
         fake.answers["parse"] = (0, (MARK + '{"accepted": true}\n').encode(), b"")
-    runtime = DockerRuntime(Docker("unix:///x.sock", fake if callable(fake) else lambda _docker_host: fake), host.clock.now)
+    runtime = DockerRuntime(
+        Docker("unix:///x.sock", fake if callable(fake) else lambda _docker_host: fake), Clock(host.clock.now, host.clock.sleep)
+    )
     options = host.params(**dict({"runtime": "docker", "venv": None, "container": IMAGE}, **changes))
     return EngineTask(options, host.run, host.fetch, Clock(host.clock.now, host.clock.sleep), runtime)
 

@@ -8,6 +8,7 @@ import os
 import stat
 
 import pytest
+from ansible_collections.npufleet.ascend.plugins.module_utils._clock import Clock
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_client import Docker
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_render import LABEL_ENGINE, LABEL_SPEC
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_spec import build_spec
@@ -26,11 +27,14 @@ class Host:
         self.folder = folder
         self.fake = FakeDocker()
         self.time = 1000.0
-        self.runtime = DockerRuntime(Docker("unix:///x.sock", lambda _docker_host: self.fake), lambda: self.time)
+        self.runtime = DockerRuntime(Docker("unix:///x.sock", lambda _docker_host: self.fake), Clock(lambda: self.time, self.sleep))
         for name in ("model", "root/usr/local/Ascend/driver", "root/etc", "dev"):
             (folder / name).mkdir(parents=True)
         for name in ("root/etc/ascend_install.info", "dev/davinci4", "dev/davinci_manager"):
             (folder / name).write_text("")
+
+    def sleep(self, seconds):
+        self.time += seconds
 
     def spec(self, **changes):
         container = dict({"image": IMAGE}, **changes.pop("container", {}))
@@ -349,3 +353,51 @@ def test_files_that_somebody_else_than_root_cannot_remove(host, monkeypatch):
     assert host.runtime.doubts(host.spec()) == []
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert "home/engines/demo/work may belong to root" in host.runtime.doubts(host.spec())[0]
+
+
+class PodmanStates:
+    """Podman starts a container that has died again, although it was told to stop it before it had looked at the restart policy."""
+
+    def __init__(self, fake, *states):
+        self.fake, self.states = fake, list(states)
+
+    def __call__(self, name, timeout):
+        self.fake.calls.append(("stop", name, timeout))
+        status = self.states.pop(0) if len(self.states) > 1 else self.states[0]
+        self.fake.containers[name]["State"].update(Status=status, Running=status == "running", Pid=7 if status == "running" else 0)
+
+
+def test_a_container_that_podman_was_about_to_start_again_is_stopped_again(host):
+    spec = host.spec()
+    host.run(spec)
+    host.fake.stop = PodmanStates(host.fake, "stopped", "running", "exited")
+    host.runtime.stop(spec)
+    assert len(host.fake.did("stop")) == 3
+    assert host.found()["State"]["Status"] == "exited"
+
+
+def test_a_container_that_does_not_stay_stopped_is_an_error_in_time(host):
+    spec = host.spec(stop_timeout=7)
+    host.run(spec)
+    host.fake.stop = PodmanStates(host.fake, "running")
+    began = host.time
+    with pytest.raises(RuntimeAdapterError, match="does not stay stopped"):
+        host.runtime.stop(spec)
+    assert 27 <= host.time - began < 28
+
+
+@pytest.mark.parametrize("shown", [IMAGE, "docker.io/" + IMAGE, "docker.io/library/" + IMAGE, "localhost/" + IMAGE])
+def test_a_tag_that_moved_is_seen_under_the_name_that_podman_gives_it(host, shown):
+    spec = host.spec()
+    host.run(spec)
+    host.found()["Config"]["Image"] = shown
+    host.fake.images[IMAGE] = OTHER_ID
+    host.runtime.inspect(spec)
+    assert "is sha256:bbbbbbbbbbbb now" in host.runtime.drift(spec)[0]
+
+
+def test_a_line_of_the_second_of_the_launch_counts_where_stamps_have_whole_seconds(host):
+    spec = host.spec()
+    host.run(spec)
+    host.fake.log = b"2026-12-01T00:00:04Z before\n2026-12-01T00:00:05Z launched\n"
+    assert host.runtime.logs(spec, "1796083205.750000", 10) == ["launched"]
