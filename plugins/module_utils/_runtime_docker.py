@@ -57,9 +57,9 @@ class DockerRuntime(Runtime):
 
     kind = "docker"
 
-    def __init__(self, docker: Docker, clock: Clock = Clock(time.time, time.sleep)) -> None:
+    def __init__(self, docker: Docker, clock: t.Optional[Clock] = None) -> None:
         self.docker = docker
-        self._clock = clock
+        self._clock = clock or Clock(time.time, time.sleep)
         self._found: t.Dict[str, t.Any] = {}
 
     def files(self, spec: EngineSpec) -> t.List[ServiceFile]:
