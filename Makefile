@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 VENV := .venv/bin
 
-.PHONY: help demo demo-down setup setup-dev test lint sanity unit functional compat build molecule e2e test-hosts groups bench docs clean
+.PHONY: help demo demo-down setup setup-dev test lint sanity unit functional compat build molecule e2e test-recipes test-hosts groups bench docs clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -46,6 +46,9 @@ molecule: ## Molecule scenarios, on the newest ansible-core and on 2.17 and 2.19
 
 e2e: ## The demo end to end with the real engine
 	@scripts/test.sh e2e
+
+test-recipes: ## Every command line of the recipes, by the argument parser of exactly the vLLM that it names (4.5 GB)
+	@scripts/test.sh recipes
 
 test-hosts: ## Molecule scenarios in which bare servers of several distributions become Ascend hosts
 	@scripts/test.sh hosts

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Run parts of the tests: test.sh all | lint sanity unit functional compat build e2e molecule | hosts | groups
-# "all" is everything but "hosts", the scenarios with bare servers, which take as long again, and "groups", by hand.
+# Run parts of the tests: test.sh all | lint sanity unit functional compat build e2e molecule | recipes | hosts | groups
+# "all" is everything but "recipes", which installs three versions of vLLM, "hosts", the scenarios with bare servers, which take as long again, and "groups", by hand.
 # A part that cannot run here is skipped loudly; with NPUFLEET_NO_SKIP=1 (set in CI) a skipped part fails the run.
 set -eu
 cd "$(dirname "$0")/.."
@@ -149,6 +149,19 @@ e2e() {
   python -m pytest tests/e2e/test_demo.py -q -s
 }
 
+# The command line of every recipe, by the real argument parser of exactly the vLLM that it names.
+recipes() {
+  say "recipes"
+  for minor in 3.11 3.12 3.13; do
+    path=$(python_of $minor)
+    if [ -n "$path" ]; then break; fi
+  done
+  if [ -z "$path" ]; then skip recipes "vLLM needs Python 3.11 to 3.13"; return; fi
+  NPUFLEET_PARSER_PYTHON=$path scripts/recipe_parsers.sh .cache/recipe-parsers
+  python scripts/check_recipes.py .cache/recipe-parsers
+  python scripts/generate_recipe_options.py .cache/recipe-parsers --check
+}
+
 # Real engines on "several hosts" of this machine, which compile for minutes; the same tasks run with stand-in engines in "functional".
 groups() {
   say "groups"
@@ -211,9 +224,9 @@ hosts() {
 for part in "$@"; do
   case $part in
     all) lint; sanity; unit; functional; compat; build; e2e; molecule_all ;;
-    lint|sanity|unit|functional|compat|build|e2e|hosts|groups) "$part" ;;
+    lint|sanity|unit|functional|compat|build|e2e|recipes|hosts|groups) "$part" ;;
     molecule) molecule_all ;;
-    *) echo "usage: $0 all|lint|sanity|unit|functional|compat|build|e2e|molecule|hosts|groups" >&2; exit 2 ;;
+    *) echo "usage: $0 all|lint|sanity|unit|functional|compat|build|e2e|molecule|recipes|hosts|groups" >&2; exit 2 ;;
   esac
 done
 
