@@ -24,7 +24,10 @@ RECIPES = yaml.safe_load((ROOT / "roles/vllm_engine/vars/recipes.yml").read_text
 RECIPE_KEYS = {"accelerator", "description", "status", "source", "args", "env"}
 # The files of the engine and of the gateway set variables; in the others all stand behind a "#".
 GATEWAY = "inventories/production/group_vars/gateways/gateway.yml"
-PRODUCTION = [*("inventories/production/group_vars/engines/{0}.yml".format(name) for name in ("engine", "host", "bundle")), GATEWAY]
+PRODUCTION = [
+    "inventories/production/group_vars/{0}.yml".format(name)
+    for name in ("engines/engine", "engines/host", "all/bundle", "gateways/gateway")
+]
 LOCAL_SETTINGS = "inventories/local/group_vars/engines.yml"
 
 # Variables of Ansible itself, which are no injected facts.

@@ -20,7 +20,7 @@ EPHEMERAL = pathlib.Path(os.environ["MOLECULE_EPHEMERAL_DIRECTORY"])
 BUNDLE = EPHEMERAL / "bundle"
 COPY = "/var/lib/npufleet/bundle"
 TRAP = "/sys/class/net/trap0/statistics/tx_packets"
-FIRST, SECOND = "debian-a2", "debian-second"
+FIRST, SECOND, GATEWAY = "debian-a2", "debian-second", "debian-gateway"
 SITE = "npufleet.ascend.site"
 
 
@@ -45,7 +45,7 @@ def site(*options, prefix=()):
 
 @pytest.fixture(scope="module")
 def names(variables):
-    return list(variables["engines"]["hosts"])
+    return [*variables["engines"]["hosts"], *variables["gateways"]["hosts"]]
 
 
 def host_of(variables, name):
@@ -56,11 +56,19 @@ def is_debian(host):
     return host.exists("apt-get")
 
 
+def package_of(host):
+    """One that a role wanted there."""
+    return "haproxy" if host.backend.host == GATEWAY else "numactl"
+
+
 def test_nothing_left_the_host_and_no_name_was_asked_for(host):
     assert left(host) == 0
 
 
 def test_packages_driver_and_engine_are_there(host):
+    if host.backend.host == GATEWAY:
+        assert host.service("npufleet-gateway").is_running and host.exists("openssl")
+        return
     for program in ("numactl", "unzip", "lspci"):
         assert host.exists(program), program
     if host.backend.host == SECOND:
@@ -74,7 +82,8 @@ def test_packages_driver_and_engine_are_there(host):
 
 def test_they_came_from_the_bundle(host):
     if is_debian(host):
-        policy = host.check_output("APT_CONFIG={0}/apt.conf apt-cache policy numactl".format(COPY))
+        policy = host.check_output("APT_CONFIG={0}/apt.conf apt-cache policy {1}".format(COPY, package_of(host)))
+        assert "Installed: (none)" not in policy
         assert set(re.findall(r"(?:file|https?):\S*", policy)) == {"file:{0}/os/debian-12-{1}".format(COPY, os.uname().machine)}
     else:
         assert host.check_output("dnf -q -c {0}/dnf.conf repolist".format(COPY)).split()[-4:] == [
@@ -112,6 +121,7 @@ def test_a_second_run_changes_nothing_without_any_network_on_the_controller(name
 def test_the_list_named_files_sizes_and_total():
     text = (EPHEMERAL / "check.log").read_text()
     assert re.search(r'"  numactl\S+ [\d.]+ KiB"', text) and re.search(r'"total: \d+ files, [\d.]+ MiB', text)
+    assert re.search(r'"  haproxy_\S+ [\d.]+ MiB"', text)
     assert re.search(r'"  Ascend-hdk-910b-npu_25\.5\.0_linux-\S+\.zip [\d.]+ [KM]iB"', text)
     # Check mode fetched nothing, and said that a real run would.
     assert max(row["changed"] for row in recap(text).values()) > 0
@@ -188,7 +198,7 @@ def test_what_the_bundle_lacks_is_said_before_any_host_is_touched():
 
 def test_a_copy_that_was_damaged_is_brought_again(host):
     name = host.backend.host
-    path = host.check_output("ls {0}/os/*/numactl* | head -1".format(COPY))
+    path = host.check_output("ls {0}/os/*/{1}* | head -1".format(COPY, package_of(host)))
     host.check_output("truncate --size=-1 '{0}'".format(path))
     done = site("--limit", "localhost," + name)
     assert done.returncode == 0, done.stdout
