@@ -49,7 +49,18 @@ put() {{ # value, then the files; those that are not there are left out
     done
 }}
 
-{npu}{kernel}"""
+{ports}{npu}{kernel}"""
+
+# Where ports are reserved: those that the site reserves elsewhere stay, which a file of sysctl.d would replace.
+PORTS_TEXT = """\
+reserve() {{ # ports, file
+    if [ -w "$2" ]; then
+        there=$(cat "$2")
+        echo "${{there:+$there,}}$1" >"$2" || echo "npufleet-tuning: $2 refused $1" >&2
+    fi
+}}
+
+"""
 
 # Behind the functions for kernel files, where there are NPUs.
 NPU_TEXT = """\
@@ -119,8 +130,8 @@ class OwnFile(t.NamedTuple):
 
 
 def is_sysctl(target: Target) -> bool:
-    """Whether the file is a sysctl."""
-    return target.path.startswith("/proc/sys/")
+    """Whether the file is a sysctl whose value is ours alone, so that sysctl.d can hold it."""
+    return target.path.startswith("/proc/sys/") and target.form != "ports"
 
 
 def sysctl_name(path: str) -> str:
@@ -167,7 +178,8 @@ def script_text(kernel: t.Sequence[str], npu: t.Sequence[str], buses: t.Sequence
         queues=" ".join(line.rpartition(" ")[2] for line in npu if line.startswith("put ")),
         lines="".join("    {0}\n".format(line) for line in npu),
     )
-    return SCRIPT_TEXT.format(head=HEAD, npu=part if npu else "", kernel="".join(line + "\n" for line in kernel))
+    ports = PORTS_TEXT.format() if any(line.startswith("reserve ") for line in kernel) else ""
+    return SCRIPT_TEXT.format(head=HEAD, ports=ports, npu=part if npu else "", kernel="".join(line + "\n" for line in kernel))
 
 
 def _kernel_lines(targets: t.Iterable[Target]) -> t.List[str]:
@@ -176,7 +188,7 @@ def _kernel_lines(targets: t.Iterable[Target]) -> t.List[str]:
         if is_sysctl(target) or target.knob.startswith("npu_"):
             continue
         path = POLICIES if target.knob == "cpu_governor" else target.path
-        line = "put {0} {1}".format(target.wanted, path)
+        line = "{0} {1} {2}".format("reserve" if target.form == "ports" else "put", target.wanted, path)
         if line not in lines:
             lines.append(line)
     return lines

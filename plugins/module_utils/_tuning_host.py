@@ -37,8 +37,9 @@ SWAPPINESS = "/proc/sys/vm/swappiness"
 NUMA_BALANCING = "/proc/sys/kernel/numa_balancing"
 # A sysctl until Linux 5.12, a file of debugfs since 5.13 (kernel commit 8a99b6833c88).
 MIGRATION_COSTS = ("/proc/sys/kernel/sched_migration_cost_ns", "/sys/kernel/debug/sched/migration_cost_ns")
+RESERVED_PORTS = "/proc/sys/net/ipv4/ip_local_reserved_ports"
 NR_OPEN = "/proc/sys/fs/nr_open"
-FIXED = (SHMMAX, SHMALL, THP, SWAPPINESS, NUMA_BALANCING, *MIGRATION_COSTS, NR_OPEN)
+FIXED = (SHMMAX, SHMALL, THP, SWAPPINESS, NUMA_BALANCING, *MIGRATION_COSTS, RESERVED_PORTS, NR_OPEN)
 # Interrupts of the NPU driver that vllm-ascend pins (vllm_ascend/cpu_binding.py): a task was sent, a task is done.
 IRQ_NAMES = ("sq_send_trigger_irq", "cq_update_irq")
 DAEMONS = ("irqbalance", "tuned")

@@ -13,7 +13,15 @@ import typing as t
 from ansible_collections.npufleet.ascend.plugins.module_utils._tuning_host import HostState
 from ansible_collections.npufleet.ascend.plugins.module_utils._tuning_record import Entry, Record
 from ansible_collections.npufleet.ascend.plugins.module_utils._tuning_targets import KnobTargets
-from ansible_collections.npufleet.ascend.plugins.module_utils._tuning_values import Target, inside, normal, summary, written
+from ansible_collections.npufleet.ascend.plugins.module_utils._tuning_values import (
+    Target,
+    inside,
+    joined,
+    normal,
+    summary,
+    without,
+    written,
+)
 
 # Why a knob is turned, in the few words that fit the table; docs/host-tuning.md has the sources.
 REASONS = {
@@ -28,6 +36,7 @@ REASONS = {
     "irqbalance": "it moves the interrupts that engines pin (vllm-ascend)",
     "npu_irq_affinity": "interrupts near the NPU (vllm-ascend)",
     "npu_work_queue_affinity": "tasks are sent from near the NPU (openEuler)",
+    "reserved_ports": "no connection takes what HCCL listens on (CANN)",
     "iommu_passthrough": "no translation of the driver's DMA",
     "nofile": "a socket for each request",
     "memlock": "RDMA registers memory",
@@ -47,7 +56,7 @@ class Row(t.NamedTuple):
 
 
 class Write(t.NamedTuple):
-    """One value for one kernel file; ``key`` and ``knob`` are for the record."""
+    """One value for one kernel file; ``key`` and ``knob`` are for the record, and ``before``: what was found, of ports those of others."""
 
     knob: str
     key: str
@@ -83,12 +92,15 @@ def judge(knob: str, plan: KnobTargets, host: HostState, record: Record) -> Verd
         found = normal(target.form, host.values[target.path])
         if target.wanted is None:
             continue
-        goal = _goal(target, found, record.values.get(target.key))
-        kept = kept or (goal != target.wanted and not target.within)
-        if goal == target.wanted or target.within:
+        entry = record.values.get(target.key)
+        goal = _goal(target, found, entry)
+        bends = bool(target.within) or target.form == "ports"
+        kept = kept or (goal != target.wanted and not bends)
+        if goal == target.wanted or bends:
             lasting.append(target)
         if goal != found:
-            writes.append(Write(knob, target.key, target.path, target.form, goal, found, False))
+            before = _others(entry, found) if target.form == "ports" else found
+            writes.append(Write(knob, target.key, target.path, target.form, goal, before, False))
     undo = _undo(knob, plan, host, record, {target.key for target in plan.targets if applies and target.wanted is not None})
     return Verdict(*_words(knob, plan, writes, undo, kept), writes + undo, lasting)
 
@@ -96,12 +108,24 @@ def judge(knob: str, plan: KnobTargets, host: HostState, record: Record) -> Verd
 def _goal(target: Target, found: str, entry: t.Optional[Entry]) -> str:
     """The value to end up with. A floor never goes below what was found first, nor below what somebody else set since."""
     wanted = str(target.wanted)
+    if target.form == "ports":
+        return joined(_others(entry, found), wanted)
     if target.within:
         return found if inside(found, target.within) else wanted
     if not target.floor or not found.isdigit():
         return wanted
     base = entry.before if entry and entry.set == found else found
     return str(max(int(wanted), int(base))) if base.isdigit() else wanted
+
+
+def _others(entry: t.Optional[Entry], found: str) -> str:
+    """What is there and was not added by us."""
+    return without(found, without(entry.set, entry.before)) if entry else found
+
+
+def _original(entry: Entry, found: str) -> str:
+    """The value without us. Ports that others added since stay."""
+    return _others(entry, found) if entry.form == "ports" else entry.before
 
 
 def _undo(knob: str, plan: KnobTargets, host: HostState, record: Record, wanted: t.Set[str]) -> t.List[Write]:
@@ -111,8 +135,9 @@ def _undo(knob: str, plan: KnobTargets, host: HostState, record: Record, wanted:
         path = paths.get(key, entry.path)
         if entry.knob == knob and key not in wanted and path in host.values and path not in host.readonly:
             found = normal(entry.form, host.values[path])
-            if found != entry.before:
-                writes.append(Write(knob, key, path, entry.form, entry.before, found, True))
+            goal = _original(entry, found)
+            if found != goal:
+                writes.append(Write(knob, key, path, entry.form, goal, found, True))
     return writes
 
 
@@ -134,7 +159,8 @@ def recorded(record: Record, verdicts: t.Mapping[str, Verdict]) -> Record:
     for verdict in verdicts.values():
         for write in verdict.writes:
             if not write.undo:
-                before = values[write.key].before if write.key in values else write.before
+                # Ports of others may have changed since; anything else keeps the value found first.
+                before = values[write.key].before if write.key in values and write.form != "ports" else write.before
                 values[write.key] = Entry(write.knob, write.path, write.form, before, write.value)
     return record._replace(values=values)
 
@@ -147,8 +173,10 @@ def finished(record: Record, plans: t.Mapping[str, KnobTargets], verdicts: t.Map
         paths = {target.key: target.path for target in plan.targets}
         path = paths.get(key, entry.path)
         wanted = verdict.action != "skipped" and any(target.key == key and target.wanted is not None for target in plan.targets)
-        if path in host.values and (wanted or normal(entry.form, host.values[path]) != entry.before):
-            values[key] = entry
+        if path in host.values:
+            found = normal(entry.form, host.values[path])
+            if wanted or found != _original(entry, found):
+                values[key] = entry
     return record._replace(values=values)
 
 

@@ -12,6 +12,7 @@ import re
 import typing as t
 
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
+from ansible_collections.npufleet.ascend.plugins.module_utils._tuning_values import format_cpus, parse_cpus
 
 SIZE = re.compile(r"(\d+)\s*(k|m|g)?(?:i?b)?", re.IGNORECASE)
 FACTORS = {"k": 1, "m": 1024, "g": 1024**2}
@@ -32,6 +33,7 @@ KNOBS = (
     "npu_irq_affinity",
     "npu_work_queue_affinity",
     "numa_plan",
+    "reserved_ports",
     "iommu_passthrough",
     "nofile",
     "memlock",
@@ -72,6 +74,7 @@ class Knobs(t.NamedTuple):
     irqbalance: str = "keep"
     npu_irq_affinity: bool = False
     npu_work_queue_affinity: bool = False
+    reserved_ports: str = ""
     iommu_passthrough: bool = False
     nofile: t.Optional[int] = None
     memlock: t.Optional[str] = None
@@ -118,6 +121,8 @@ def knobs_of(params: t.Mapping[str, t.Any]) -> Knobs:
             "{0} is no share of the free memory".format(share), where="knobs.hugepages_share", remedy="Use more than 0 and at most 0.9"
         )
     given["hugepages"] = tuple(_hugepages(item) for item in given.get("hugepages", []))
+    if "reserved_ports" in given:
+        given["reserved_ports"] = _ports(str(given["reserved_ports"]))
     if "memlock" in given:
         given["memlock"] = _memlock(str(given["memlock"]))
     if "limits_for" in given:
@@ -129,6 +134,20 @@ def _hugepages(item: t.Mapping[str, t.Any]) -> HugePages:
     if item["count"] < 0 or (item.get("node") or 0) < 0:
         raise NpufleetError("a count or a node below zero", where="knobs.hugepages", remedy="Use 0 or more")
     return HugePages(size_kb(str(item["size"])) if item.get("size") else None, item["count"], item.get("node"))
+
+
+def _ports(text: str) -> str:
+    try:
+        ports = parse_cpus(text)
+    except NpufleetError:
+        ports = (0,)
+    if any(not 0 < port < 65536 for port in ports) or (text.strip() and not ports):
+        raise NpufleetError(
+            "{0!r} is no list of ports".format(text[:80]),
+            where="knobs.reserved_ports",
+            remedy="Write it as 60000-60255,61000, from 1 to 65535",
+        )
+    return format_cpus(ports)
 
 
 def _memlock(text: str) -> str:

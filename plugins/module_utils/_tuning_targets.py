@@ -15,6 +15,7 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._errors import Npu
 from ansible_collections.npufleet.ascend.plugins.module_utils._tuning_host import (
     MIGRATION_COSTS,
     NUMA_BALANCING,
+    RESERVED_PORTS,
     SHMALL,
     SHMMAX,
     SWAPPINESS,
@@ -60,6 +61,7 @@ def file_targets(knobs: Knobs, host: HostState) -> t.Dict[str, KnobTargets]:
         "cpu_governor": _governor(knobs, host),
         "npu_irq_affinity": _irqs(knobs, host),
         "npu_work_queue_affinity": _queues(knobs, host),
+        "reserved_ports": _ports(knobs, host),
     }
     if host.kind == "container":
         # The limits of System V shared memory belong to the IPC namespace; everything else is the host's.
@@ -120,6 +122,11 @@ def _queues(knobs: Knobs, host: HostState) -> KnobTargets:
         there = any("_sq_send_wq" in path for path in host.values)
         skip = "the device numbers are not known: gather npu_facts" if there else "no such work queue: driver before 24.1.0, or not loaded"
     return KnobTargets(targets, "on CPUs near the NPU" if knobs.npu_work_queue_affinity else "", skip)
+
+
+def _ports(knobs: Knobs, host: HostState) -> KnobTargets:
+    plan = _one(host, "reserved_ports", RESERVED_PORTS, knobs.reserved_ports or None, "ports")
+    return plan if host.npus else plan._replace(skip="no NPU here")
 
 
 def _hugepages(knobs: Knobs, host: HostState) -> KnobTargets:

@@ -4,7 +4,7 @@
 
 # PRIVATE to the collection: modules are the public surface.
 
-"""Values of kernel files in one normal form each, so that found and wanted compare as text; lists and masks of CPUs."""
+"""Values of kernel files in one normal form each, so that found and wanted compare as text; lists of CPUs and ports, masks of CPUs."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ class Target(t.NamedTuple):
     """One kernel file of a knob.
 
     ``key`` stays the same over reboots, ``path`` may not (interrupt numbers). ``wanted`` is None where the knob shall be left alone.
-    ``form`` is text, number, choice (the word in brackets), cpus (a list) or mask (hexadecimal words). With ``floor`` the value is only
-    ever raised. With ``within`` any CPUs inside that list are good, too. ``unit`` is what the table puts before the value.
+    ``form`` is text, number, choice (the word in brackets), cpus (a list), mask (hexadecimal words) or ports (a list that is added to what
+    others put there). With ``floor`` the value is only ever raised. With ``within`` any CPUs inside that list are good, too. ``unit`` is what
+    the table puts before the value.
     """
 
     knob: str
@@ -86,7 +87,8 @@ def normal(form: str, raw: str) -> str:
     try:
         if form == "number":
             return str(int(text))
-        if form == "cpus":
+        # Ports are written as CPUs are (ip_local_reserved_ports).
+        if form in ("cpus", "ports"):
             return format_cpus(parse_cpus(text))
         if form == "mask":
             return format_cpus(mask_cpus(text))
@@ -107,6 +109,16 @@ def inside(found: str, within: str) -> bool:
     except NpufleetError:
         return False
     return bool(cpus) and set(cpus) <= set(parse_cpus(within))
+
+
+def joined(one: str, other: str) -> str:
+    """What is in at least one of two lists in their normal form."""
+    return format_cpus((*parse_cpus(one), *parse_cpus(other)))
+
+
+def without(one: str, other: str) -> str:
+    """What is in the first list and not in the second."""
+    return format_cpus(set(parse_cpus(one)) - set(parse_cpus(other)))
 
 
 def summary(values: t.Sequence[t.Tuple[str, str]]) -> str:

@@ -96,6 +96,12 @@ options:
         description: Run the kernel work queue that sends the tasks of an NPU on CPUs near it; needs O(npus).
         type: bool
         default: false
+      reserved_ports:
+        description:
+          - Ports that the kernel gives to no connection by itself, such as V(60000-60255), on hosts with NPUs. HCCL listens on them.
+          - They are added to C(net.ipv4.ip_local_reserved_ports), now and at each boot. What others reserved stays.
+        type: str
+        default: ""
       iommu_passthrough:
         description: Let DMA of drivers pass the IOMMU untranslated; a kernel argument, takes effect at the next reboot.
         type: bool
@@ -246,6 +252,7 @@ KNOBS = {
     "irqbalance": {"type": "str", "choices": ["keep", "stopped", "ban_npu"], "default": "keep"},
     "npu_irq_affinity": {"type": "bool", "default": False},
     "npu_work_queue_affinity": {"type": "bool", "default": False},
+    "reserved_ports": {"type": "str", "default": ""},
     "iommu_passthrough": {"type": "bool", "default": False},
     "nofile": {"type": "int"},
     "memlock": {"type": "str"},

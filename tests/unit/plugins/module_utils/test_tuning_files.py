@@ -81,6 +81,22 @@ def test_the_script_sets_what_is_there(bench):
     assert not (bench.root / "missing").exists()
 
 
+@pytest.mark.parametrize(("there", "then"), [("8080,9148\n", "8080,9148,60000-60015"), ("\n", "60000-60015")])
+def test_the_script_adds_ports_to_those_that_are_reserved(bench, there, then):
+    write(bench.root, "/ports", there)
+    done = run_script(bench, [], ["reserve 60000-60015 {0}/ports".format(bench.root), "reserve 1 {0}/missing".format(bench.root)], [], [])
+    assert (done.returncode, done.stderr, read(bench.root, "/ports")) == (0, "", then)
+    assert not (bench.root / "missing").exists()
+
+
+def test_reserved_ports_are_no_matter_of_sysctl_d(bench):
+    """A file there would replace what the site reserves in another one."""
+    ports = Target("reserved_ports", "p", "/proc/sys/net/ipv4/ip_local_reserved_ports", "60000-60015", "ports")
+    found = boot(bench, [SWAPPINESS, ports])
+    assert found[files.SYSCTL] == files.HEAD + "vm.swappiness = 0\n"
+    assert "reserve 60000-60015 /proc/sys/net/ipv4/ip_local_reserved_ports" in found[files.SCRIPT].splitlines()
+
+
 def test_the_script_finds_interrupts_by_name(bench):
     add_npus(bench.root)
     npu = ["irq {0} sq_send_trigger_irq 8".format(BUS[0]), "irq {0} cq_update_irq 9".format(BUS[0])]

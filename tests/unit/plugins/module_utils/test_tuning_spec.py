@@ -46,6 +46,7 @@ def test_every_value_arrives():
     assert (knobs.hugepages_share, knobs.swappiness, knobs.memlock, knobs.nofile) == (0.2, 0, "unlimited", 65536)
     assert knobs.limits_for == ("*", "@HwHiAiUser", "npufleet")
     assert knobs_of({"memlock": "0064"}).memlock == "64"
+    assert knobs_of({"reserved_ports": "61000, 60000-60031,60016-60255"}).reserved_ports == "60000-60255,61000"
 
 
 @pytest.mark.parametrize(
@@ -61,6 +62,10 @@ def test_every_value_arrives():
         ({"hugepages": [{"count": -1}]}, "knobs.hugepages"),
         ({"hugepages": [{"count": 1, "node": -1}]}, "knobs.hugepages"),
         ({"memlock": "a lot"}, "knobs.memlock"),
+        ({"reserved_ports": "http"}, "knobs.reserved_ports"),
+        ({"reserved_ports": "0-15"}, "knobs.reserved_ports"),
+        ({"reserved_ports": "65535-65536"}, "knobs.reserved_ports"),
+        ({"reserved_ports": "60015-60000"}, "knobs.reserved_ports"),
         ({"limits_for": ["root hard nofile 1\n*"]}, "knobs.limits_for"),
     ],
 )

@@ -19,6 +19,7 @@ ALL = {
     "cpu_governor": "performance",
     "npu_irq_affinity": True,
     "npu_work_queue_affinity": True,
+    "reserved_ports": "60000-60255",
     "hugepages": [{"count": 4}],
     "shmmax_bytes": 1,
 }
@@ -86,6 +87,7 @@ def test_a_container_has_its_shared_memory_and_nothing_else(bench):
             "this kernel has neither the sysctl nor the file of debugfs",
         ),
         ("/sys/kernel/mm/transparent_hugepage/enabled", "transparent_hugepage", "this kernel does not have it"),
+        ("/proc/sys/net/ipv4/ip_local_reserved_ports", "reserved_ports", "no NPU here"),
     ],
 )
 def test_a_missing_knob_is_skipped(bench, missing, knob, skip):
@@ -112,7 +114,10 @@ def test_a_governor_that_is_not_offered(bench):
 def test_npu_knobs_say_what_is_missing(bench):
     assert targets_of(bench, **ALL)["npu_irq_affinity"].skip == "no NPU here"
     assert targets_of(bench, **ALL)["npu_work_queue_affinity"].skip == "no NPU here"
+    assert targets_of(bench, **ALL)["reserved_ports"].skip == "no NPU here"
     add_npus(bench.root, driver=False)
+    # HCCL comes with the engine, so no driver is needed to reserve its ports.
+    assert targets_of(bench, **ALL)["reserved_ports"].skip == ""
     assert targets_of(bench, **ALL)["npu_irq_affinity"].skip == "no interrupts of an NPU: the driver is not loaded"
     assert targets_of(bench, **ALL)["npu_work_queue_affinity"].skip.startswith("no such work queue")
     add_npus(bench.root)

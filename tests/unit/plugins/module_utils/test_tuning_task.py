@@ -39,6 +39,7 @@ ALL = dict(
     irqbalance="stopped",
     npu_irq_affinity=True,
     npu_work_queue_affinity=True,
+    reserved_ports="60000-60255",
     iommu_passthrough=True,
     nofile=65536,
     memlock="unlimited",
@@ -82,6 +83,7 @@ def test_everything_at_once(full):
         ("/sys/devices/system/cpu/cpufreq/policy15/scaling_governor", "performance"),
         ("/proc/irq/111/smp_affinity_list", "8-15"),
         ("/sys/devices/virtual/workqueue/dev1_sq_send_wq/cpumask", "0000ff00"),
+        ("/proc/sys/net/ipv4/ip_local_reserved_ports", "8080,9148,60000-60255"),
         ("/etc/tuned/active_profile", "npufleet"),
     ):
         assert full.read(path) == value, path
@@ -130,6 +132,60 @@ def test_units_are_stopped_before_their_files_go(full):
     full.absent()
     assert "systemctl stop npufleet-tuning-npu.service npufleet-tuning.service" in full.tools.names()
     assert [full.has(path) for path in (files.UNIT, files.NPU_UNIT, files.SCRIPT)] == [False, False, False]
+
+
+PORTS = "/proc/sys/net/ipv4/ip_local_reserved_ports"
+
+
+def test_ports_are_added_to_those_of_the_site(full):
+    done = full.run(reserved_ports="60000-60031")
+    assert rows_of(done)["reserved_ports"] == {
+        "knob": "reserved_ports",
+        "found": "8080,9148",
+        "wanted": "60000-60031",
+        "now": "8080,9148,60000-60031",
+        "action": "set",
+        "reason": "no connection takes what HCCL listens on (CANN)",
+    }
+    # What is there at boot is known only then.
+    assert not full.has(files.SYSCTL) and "reserve 60000-60031 {0}".format(PORTS) in full.read(files.SCRIPT).splitlines()
+    # The site gives up one and adds others, one of them between two of ours.
+    write(full.root, PORTS, "8080,7000-7001,60000-60031,60100\n")
+    assert full.run(reserved_ports="60000-60031")["changed"] is False
+    assert full.run(reserved_ports="60000-60255")["changed"] is True
+    assert full.read(PORTS) == "7000-7001,8080,60000-60255"
+    assert full.run(reserved_ports="60000-60255")["changed"] is False
+    # Fewer: ours go, and theirs stay.
+    full.run(reserved_ports="60000-60015")
+    assert full.read(PORTS) == "7000-7001,8080,60000-60015,60100"
+    write(full.root, PORTS, "7000-7001,8080,9000,60000-60015,60100\n")
+    full.absent()
+    assert full.read(PORTS) == "7000-7001,8080,9000,60100"
+    assert not full.has(RECORD) and not full.has(files.SCRIPT)
+
+
+def test_ports_that_the_site_reserves_already_stay(full):
+    write(full.root, PORTS, "60000-60255\n")
+    done = full.run(reserved_ports="60000-60015")
+    assert (rows_of(done)["reserved_ports"]["action"], full.read(PORTS), full.has(RECORD)) == ("ok", "60000-60255", False)
+    assert full.run(reserved_ports="60000-60015")["changed"] is False
+    full.absent()
+    assert full.read(PORTS) == "60000-60255"
+
+
+def test_ports_after_a_boot_that_lost_them(full):
+    full.run(reserved_ports="60000-60015")
+    write(full.root, PORTS, "8080\n")
+    full.run(reserved_ports="60000-60015")
+    assert full.read(PORTS) == "8080,60000-60015"
+    full.absent()
+    assert full.read(PORTS) == "8080"
+
+
+def test_a_host_without_npus_keeps_its_ports(bench):
+    done = bench.run(reserved_ports="60000-60255")
+    assert (rows_of(done)["reserved_ports"]["action"], rows_of(done)["reserved_ports"]["reason"]) == ("skipped", "no NPU here")
+    assert (done["changed"], bench.read(PORTS)) == (False, "8080,9148")
 
 
 def test_a_knob_that_is_not_wanted_any_more_is_put_back(bench):

@@ -38,6 +38,7 @@ WANTED = st.fixed_dictionaries(
         "irqbalance": st.sampled_from(["keep", "stopped", "ban_npu"]),
         "npu_irq_affinity": st.booleans(),
         "npu_work_queue_affinity": st.booleans(),
+        "reserved_ports": st.sampled_from(["", "60000-60015", "8080-8081,60000-60255"]),
         "iommu_passthrough": st.booleans(),
         "nofile": st.sampled_from([1024, 65536]),
         "memlock": st.sampled_from(["64", "unlimited"]),

@@ -10,10 +10,12 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._tuning_values imp
     cpus_mask,
     format_cpus,
     inside,
+    joined,
     mask_cpus,
     normal,
     parse_cpus,
     summary,
+    without,
     written,
 )
 
@@ -61,6 +63,8 @@ def test_cpus_mask(cpus, mask):
         ("choice", "always\n", "always"),
         ("cpus", "0,1,2\n", "0-2"),
         ("cpus", "all", "all"),
+        ("ports", "9148,8080\n", "8080,9148"),
+        ("ports", "\n", ""),
         ("mask", "0f\n", "0-3"),
         ("mask", "xyz", "xyz"),
     ],
@@ -80,6 +84,19 @@ def test_written(form, value, text):
 )
 def test_inside(found, within, is_inside):
     assert inside(found, within) is is_inside
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "both", "rest"),
+    [
+        ("", "60000-60015", "60000-60015", ""),
+        ("8080,60010-60020", "60000-60015", "8080,60000-60020", "8080,60016-60020"),
+        ("60000-60015", "60000-60015", "60000-60015", ""),
+        ("1-3", "2", "1-3", "1,3"),
+    ],
+)
+def test_lists_together_and_without_each_other(one, other, both, rest):
+    assert (joined(one, other), without(one, other)) == (both, rest)
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ def make_host(root: pathlib.Path) -> None:
         ("/proc/sys/kernel/shmall", "2097152"),
         ("/proc/sys/vm/swappiness", "60"),
         ("/proc/sys/kernel/numa_balancing", "1"),
+        ("/proc/sys/net/ipv4/ip_local_reserved_ports", "8080,9148"),
         ("/proc/sys/fs/nr_open", "1048576"),
         ("/sys/kernel/debug/sched/migration_cost_ns", "500000"),
         ("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never"),
