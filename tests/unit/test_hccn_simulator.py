@@ -85,6 +85,17 @@ def test_a_question_that_hangs(host, monkeypatch):
     assert "did not answer within 1 s" in tool.device(0)["errors"][0]
 
 
+def test_hosts_get_the_tool_where_the_driver_has_it(host, tmp_path):
+    """The lines of install.sh about it, with a folder in the place of /."""
+    host()
+    lines = [line for line in (SIMULATOR / "install.sh").read_text().splitlines() if "Ascend/driver/tools" in line]
+    script = "\n".join(["set -eu", "here='{0}'".format(SIMULATOR), *lines]).replace("/usr/local/Ascend", str(tmp_path / "Ascend"))
+    subprocess.run(["sh", "-c", script], check=True)
+    folder = tmp_path / "Ascend" / "driver" / "tools"
+    assert [str(folder).replace(str(tmp_path), "/usr/local")] == [path for path in _hccn_tool.TOOL_DIRS if "Ascend" in path]
+    assert HccnTool(str(folder / "hccn_tool"), run, Clock(lambda: 0.0, lambda _seconds: None), 60.0).device(0)["link"] == "UP"
+
+
 def test_a_simulator_that_cannot_work(tmp_path, monkeypatch):
     monkeypatch.setenv("NPU_SIMULATOR_STATE", str(tmp_path / "none"))
     done = subprocess.run(

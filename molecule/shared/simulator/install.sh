@@ -111,6 +111,10 @@ python3 "$here/make_state.py" --product "$product" "$@"
 python3 "$here/host_tree.py" sysfs --root "$here"
 python3 "$here/host_tree.py" devices --dev /dev
 python3 "$here/host_tree.py" driver --root /
+# Where the precheck of engines on several hosts looks for it.
+mkdir -p /usr/local/Ascend/driver/tools
+printf '#!/bin/sh\nexec python3 "%s/hccn_tool" "$@"\n' "$here" >/usr/local/Ascend/driver/tools/hccn_tool
+chmod 0755 /usr/local/Ascend/driver/tools/hccn_tool
 if [ "$how" = boot ]; then
     install_boots
 fi
