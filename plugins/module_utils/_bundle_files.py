@@ -24,7 +24,8 @@ def host_files(plan: Plan, manifest: Mapping, folder: str, package_folder: str) 
 
     * ``files``: each with ``source`` in the bundle, ``path`` on the host, ``size`` and ``sha256``
     * ``parts``: kind and folder of each part that tools use
-    * ``images``: file, and the name under which the image is loaded
+    * ``images``: ``archive`` on the host, the ``image`` that was asked for, and the ``name`` under which it is loaded, as Docker knows no digest of
+      what it loads
     * ``checksums``: file name -> SHA-256 of the Huawei packages that somebody gave a sum for. For others the manifest only says that the file is the
       one that was downloaded, and executing it takes the same consent as without a bundle.
     * ``lacks``: one sentence for each thing that is not in the bundle
@@ -53,7 +54,11 @@ def host_files(plan: Plan, manifest: Mapping, folder: str, package_folder: str) 
         if package.get("sha256") or (given.get(package["file"]) or {}).get("sum_was_given"):
             checksums[posixpath.basename(package["file"])] = manifest["files"][path]["sha256"]
     parts = [{"kind": part["kind"], "folder": part["folder"]} for part in plan["parts"] if part["kind"] != "image"]
-    images = [{"file": part_name(part), "name": tagged(part["image"])} for part in plan["parts"] if part["kind"] == "image"]
+    images = [
+        {"archive": posixpath.join(folder, part_name(part)), "image": part["image"], "name": tagged(part["image"])}
+        for part in plan["parts"]
+        if part["kind"] == "image"
+    ]
     return {"files": [files[target] for target in sorted(files)], "parts": parts, "images": images, "checksums": checksums, "lacks": lacks}
 
 

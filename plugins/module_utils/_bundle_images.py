@@ -29,9 +29,10 @@ def ask(*words):
 try:
     found = ask("docker://" + image)
     manifest = ask("--raw", "docker://" + image)
-    fits = [row for row in manifest.get("manifests", []) if row["platform"]["os"] == "linux" and row["platform"]["architecture"] == arch]
+    rows = [(row["digest"], row.get("platform") or {}) for row in manifest.get("manifests", [])]
+    fits = [name for name, platform in rows if (platform.get("os"), platform.get("architecture")) == ("linux", arch)]
     if fits:
-        manifest = ask("--raw", "docker://%s@%s" % (repository, fits[0]["digest"]))
+        manifest = ask("--raw", "docker://%s@%s" % (repository, fits[0]))
 except subprocess.CalledProcessError:
     sys.exit("ERROR: %s for %s cannot be read from its registry" % (image, arch))
 if found.get("Architecture") != arch:

@@ -7,97 +7,12 @@
 from __future__ import annotations
 
 import json
-import os
 import pathlib
 import re
-import shutil
-import subprocess
 import typing as t
 
 import pytest
-import yaml
-from functional_host import ROOT, Bench
-
-PLATFORM = {"os": "debian", "version": "12", "arch": os.uname().machine}
-STANZA = """\
-Package: {name}
-Version: 1
-Architecture: all
-Maintainer: test <test@example.com>
-Description: test
-Filename: ./{name}_1_all.deb
-Size: 1000
-SHA256: {sum:064d}
-
-"""
-
-
-def need(program: str, package: str) -> None:
-    """Install a program of Debian where tests may (see .ci/run); what is missing is a failure where nothing may be skipped."""
-    if shutil.which(program):
-        return
-    if os.environ.get("NPUFLEET_INSTALL_PREREQUISITES") and os.geteuid() == 0:
-        words = ["apt-get", "install", "--yes", "--no-install-recommends", "-o", "APT::Sandbox::User=root", package]
-        subprocess.run(words, check=True, env=dict(os.environ, DEBIAN_FRONTEND="noninteractive"), timeout=600)
-    elif os.environ.get("NPUFLEET_NO_SKIP"):
-        pytest.fail("{0} is missing: apt-get install {1}".format(program, package))
-    else:
-        pytest.skip("{0} is missing: apt-get install {1}".format(program, package))
-
-
-class Site:
-    """An inventory, and the folders of its bundle."""
-
-    def __init__(self, folder: pathlib.Path) -> None:
-        self.folder = folder
-        self.bundle = folder / "bundle"
-        self.bench = Bench(folder)
-        (folder / "repository").mkdir()
-        rows = [
-            STANZA.format(name=name, sum=number) for number, name in enumerate(("haproxy", "openssl", "g++", "libnuma1", "python3-apt"))
-        ]
-        (folder / "repository" / "Packages").write_text("".join(rows))
-        repository = {"url": "file:{0}/repository".format(folder), "suites": ["./"], "trusted": True}
-        common = {
-            "npufleet_bundle": str(self.bundle),
-            "offline_bundle_work_folder": str(folder / "work"),
-            "offline_bundle_systems": {"debian-12": {"repositories": [repository]}},
-        }
-        engine = {"vllm_engine_accelerator": "cpu", "vllm_engine_runtime": "supervisor", "vllm_engine_install": False}
-        self.inventory: t.Dict[str, t.Any] = {
-            "all": {"vars": dict(common, npufleet_platform=PLATFORM)},
-            "engines": {"hosts": {"engine": {}, "both": {}}, "vars": dict(engine, vllm_engine_install_prerequisites=False)},
-            "gateways": {"hosts": {"both": {}, "gateway": {"npufleet_platform": dict(PLATFORM, arch="aarch64")}}},
-        }
-
-    def playbook(self, name: str, *options: str) -> "subprocess.CompletedProcess[str]":
-        (self.folder / "hosts.yml").write_text(yaml.safe_dump(self.inventory))
-        words = ["--inventory", str(self.folder / "hosts.yml"), str(ROOT / "playbooks" / (name + ".yml")), *options]
-        return self.bench.run("ansible-playbook", *words)
-
-    def needs(self) -> t.Dict[str, t.Any]:
-        """What each host was found to need, by its name."""
-        play = [
-            {"import_playbook": str(ROOT / "playbooks/needs.yml")},
-            {
-                "hosts": "all",
-                "gather_facts": False,
-                "tasks": [
-                    {
-                        "ansible.builtin.copy": {
-                            "content": "{{ npufleet_bundle_host | default({}) | to_json }}",
-                            "dest": str(self.folder) + "/{{ inventory_hostname }}.json",
-                        },
-                        "delegate_to": "localhost",
-                    }
-                ],
-            },
-        ]
-        (self.folder / "play.json").write_text(json.dumps(play))
-        (self.folder / "hosts.yml").write_text(yaml.safe_dump(self.inventory))
-        done = self.bench.run("ansible-playbook", "--inventory", str(self.folder / "hosts.yml"), str(self.folder / "play.json"))
-        assert done.returncode == 0, self.bench.output
-        return {name: json.loads((self.folder / (name + ".json")).read_text()) for name in ("engine", "both", "gateway")}
+from bundle_host import PLATFORM, Site, need
 
 
 @pytest.fixture()

@@ -36,6 +36,7 @@ OTHER_NAMES = {
     "ascend_driver_rebooted",
     "offline_bundle_result",
     "offline_bundle_checksums",
+    "offline_bundle_images",
     # The prefix itself.
     "vllm_engine_",
 }

@@ -47,9 +47,15 @@ def test_only_what_the_host_needs_and_where_it_goes():
     ]
     assert found["files"][0] == {"source": "images/x.tar", "path": "/copy/images/x.tar", "size": 12, "sha256": "sum of images/x.tar"}
     assert found["parts"] == [{"kind": "wheels", "folder": "wheels/cp311"}, {"kind": "apt", "folder": "os/debian-12-aarch64"}]
-    assert found["images"] == [{"file": "images/x.tar", "name": "quay.io/x:1"}]
+    assert found["images"] == [{"archive": "/copy/images/x.tar", "image": "quay.io/x:1", "name": "quay.io/x:1"}]
     assert found["checksums"] == {"toolkit.zip": "sum of packages/toolkit.zip"}
     assert found["lacks"] == []
+
+
+def test_an_image_by_digest_has_the_name_that_docker_loads_it_under():
+    image = dict(IMAGE, image="quay.io/x@sha256:" + "ab" * 32)
+    (found,) = files(plan=dict(PLAN, parts=[image]))["images"]
+    assert found == {"archive": "/copy/images/x.tar", "image": image["image"], "name": "quay.io/x:" + "ab" * 6}
 
 
 def test_what_the_bundle_lacks_is_named():

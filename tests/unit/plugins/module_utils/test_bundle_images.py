@@ -22,6 +22,7 @@ import json, sys
 image, raw = sys.argv[-1], "--raw" in sys.argv
 layers = {{"layers": [{{"size": 100}}, {{"size": 23}}]}}
 index = {{"manifests": [
+    {{"digest": "sha256:signature"}},
     {{"digest": "sha256:amd", "platform": {{"os": "linux", "architecture": "amd64"}}}},
     {{"digest": "sha256:arm", "platform": {{"os": "linux", "architecture": "arm64"}}}},
 ]}}
