@@ -54,10 +54,19 @@ def need(program: str, package: str) -> None:
     """Have a program of Debian, installed where tests may do that (see .ci/run)."""
     if shutil.which(program):
         return
-    if not os.environ.get("NPUFLEET_INSTALL_PREREQUISITES") or os.geteuid() != 0:
+    if not may_install():
         missing("{0} is missing: apt-get install {1}".format(program, package))
-    words = ["apt-get", "install", "--yes", "--no-install-recommends", "-o", "APT::Sandbox::User=root", package]
-    subprocess.run(words, check=True, env=dict(os.environ, DEBIAN_FRONTEND="noninteractive"), timeout=600)
+    apt_get("update")
+    apt_get("install", "--yes", "--no-install-recommends", package)
+
+
+def may_install() -> bool:
+    return bool(os.environ.get("NPUFLEET_INSTALL_PREREQUISITES")) and os.geteuid() == 0
+
+
+def apt_get(*words: str) -> None:
+    env = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
+    subprocess.run(["apt-get", "-q", "-o", "APT::Sandbox::User=root", *words], check=True, env=env, timeout=600)
 
 
 class Site:
@@ -190,6 +199,8 @@ class Registry:
 
     def _unpacked(self) -> str:
         """The program out of Debian's package: installing that would start a service."""
+        if may_install():
+            apt_get("update")
         done = subprocess.run(["apt-get", "download", "docker-registry"], cwd=self.folder, capture_output=True, text=True, check=False)
         packages = list(self.folder.glob("docker-registry_*.deb"))
         if not packages:
