@@ -65,8 +65,8 @@ def may_install() -> bool:
 
 
 def apt_get(*words: str) -> None:
-    env = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
-    subprocess.run(["apt-get", "-q", "-o", "APT::Sandbox::User=root", *words], check=True, env=env, timeout=600)
+    words = ("env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q", "-o", "APT::Sandbox::User=root", *words)
+    subprocess.run(words, check=True, timeout=600)
 
 
 class Site:
@@ -159,7 +159,6 @@ def tiny_image(path: pathlib.Path, text: str, arch: str) -> None:
         return stream.getvalue()
 
     layer = packed({"say": (program(text, arch), 0o755)})
-    names = [hashlib.sha256(layer).hexdigest() + "/layer.tar"]
     config = {
         "architecture": arch,
         "os": "linux",
@@ -167,10 +166,9 @@ def tiny_image(path: pathlib.Path, text: str, arch: str) -> None:
         "rootfs": {"type": "layers", "diff_ids": ["sha256:" + hashlib.sha256(layer).hexdigest()]},
         "history": [{"created": "2026-12-01T00:00:00Z", "created_by": "test"}],
     }
-    manifest = [{"Config": "config.json", "RepoTags": ["tiny:v1"], "Layers": names}]
-    texts = {"config.json": config, "manifest.json": manifest}
-    files = {names[0]: (layer, 0o644), **{name: (json.dumps(value).encode(), 0o644) for name, value in texts.items()}}
-    path.write_bytes(packed(files))
+    manifest = [{"Config": "config.json", "RepoTags": ["tiny:v1"], "Layers": ["layer.tar"]}]
+    texts = {name: (json.dumps(value).encode(), 0o644) for name, value in {"config.json": config, "manifest.json": manifest}.items()}
+    path.write_bytes(packed({"layer.tar": (layer, 0o644), **texts}))
 
 
 class Registry:
@@ -190,8 +188,12 @@ class Registry:
         self.process = subprocess.Popen(
             [program, "serve", str(folder / "config.json")], stdout=subprocess.DEVNULL, stderr=(folder / "log").open("wb")
         )
-        self._wait()
-        self.digest = self._push()
+        try:
+            self._wait()
+            self.digest = self._push()
+        except BaseException:  # also that of a test that is interrupted
+            self.stop()
+            raise
 
     def stop(self) -> None:
         self.process.terminate()
@@ -292,8 +294,7 @@ class Registry:
             words = ["copy", "--quiet", "docker-archive:{0}".format(archive), "docker://{0}:{1}".format(self.repository, arch)]
             subprocess.run(["skopeo", *words], check=True, capture_output=True, env=dict(os.environ, HOME=str(self.home)))
             said = self.ask(path + arch)
-            platform = {"architecture": arch, "os": "linux"}
-            row = {"mediaType": self.MANIFEST, "digest": said["Docker-Content-Digest"], "size": int(said["size"]), "platform": platform}
-            rows.append(row)
+            about = {"digest": said["Docker-Content-Digest"], "size": int(said["size"])}
+            rows.append({"mediaType": self.MANIFEST, **about, "platform": {"architecture": arch, "os": "linux"}})
         index = json.dumps({"schemaVersion": 2, "mediaType": self.INDEX, "manifests": rows}).encode()
         return self.ask(path + "v1", index, self.INDEX)["Docker-Content-Digest"]
