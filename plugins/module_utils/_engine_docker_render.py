@@ -24,7 +24,7 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._tuning_values imp
 LABEL_ENGINE = "npufleet.ascend.engine"
 LABEL_SPEC = "npufleet.ascend.spec"
 
-# Options that only an engine on several hosts has (docs/planning.md, several hosts).
+# Options that only an engine on several hosts without Ray has (docs/planning.md, several hosts).
 GROUP_OPTIONS = frozenset({"--headless", "--data-parallel-address", "--nnodes", "--master-addr"})
 
 KEY_NAME = "secret.key"
@@ -191,8 +191,8 @@ def container_document(spec: EngineSpec) -> t.Dict[str, t.Any]:
         "model": spec.served_model_name,
         "model_path": spec.model,
         "key_file": KEY_INSIDE if spec.secret_env else None,
-        "headless": "--headless" in spec.argv,
-        "group": not GROUP_OPTIONS.isdisjoint(spec.argv),
+        "headless": spec.headless,
+        "group": spec.ray is not None or not GROUP_OPTIONS.isdisjoint(spec.argv),
     }
 
 

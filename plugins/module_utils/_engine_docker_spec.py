@@ -19,6 +19,7 @@ import typing as t
 
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_args import normal_name
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_options import container_options
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_ray import read_ray
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.plugins.module_utils._plan_devices import INNER, OUTER
 from ansible_collections.npufleet.ascend.plugins.module_utils._tuning_values import parse_cpus
@@ -87,12 +88,14 @@ def build_container(params: t.Mapping[str, t.Any], folder: str, exists: Exists) 
 
     :param folder: the engine's own folder on the host
     :param exists: tells whether a path of the host exists
-    :raises ContainerError: names the option that is wrong
+    :raises ContainerError, RayError: names the option that is wrong
     """
     options = container_options(params["container"] or {})
     _check_words(params, options)
     ascend = params["accelerator"] == "ascend"
-    headless = any(normal_name(name) == "headless" and value for name, value in params["args"].items())
+    ray = read_ray(params)
+    joins = ray is not None and not ray.head
+    headless = joins or any(normal_name(name) == "headless" and value for name, value in params["args"].items())
     devices = _devices(options, ascend, exists)
     if ascend:
         check_selection(options["oci_runtime"], devices, params["env"])

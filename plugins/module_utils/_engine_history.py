@@ -35,6 +35,7 @@ RECORDED = (
     "host",
     "port",
     "args",
+    "ray",
     "env",
     "set_env",
     "command_prefix",

@@ -17,8 +17,10 @@ import os
 import re
 import typing as t
 
-from ansible_collections.npufleet.ascend.plugins.module_utils._engine_args import check_owned, to_argv
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_args import check_owned, normal_name, to_argv
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_spec import Container, build_container
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_ray import Ray, read_ray
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_ray_command import node_command, ray_env
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.plugins.module_utils._http import KEY_PATTERN
 
@@ -70,6 +72,7 @@ class EngineSpec(t.NamedTuple):
     user: t.Optional[str]
     stop_seconds: int
     container: t.Optional[Container] = None
+    ray: t.Optional[Ray] = None
 
     @property
     def base_url(self) -> str:
@@ -80,17 +83,24 @@ class EngineSpec(t.NamedTuple):
     @property
     def headless(self) -> bool:
         """True for a member of a group of several hosts: it has no API, only the head of the group has."""
-        return "--headless" in self.argv
+        return "--headless" in self.argv or self.joins
+
+    @property
+    def joins(self) -> bool:
+        """True for a host that runs Ray alone: the head starts vLLM's workers on it."""
+        return self.ray is not None and not self.ray.head
 
     @property
     def program(self) -> str:
-        """vLLM itself, behind the words that may stand before it."""
+        """vLLM itself, behind the words that may stand before it, or beside Ray."""
+        if self.joins:
+            return self.argv[self.argv.index("start") - 1][: -len("ray")] + "vllm"
         return self.argv[self.argv.index("serve") - 1]
 
     @property
     def options(self) -> t.Tuple[str, ...]:
         """What follows ``vllm serve``."""
-        return self.argv[self.argv.index("serve") + 1 :]
+        return () if self.joins else self.argv[self.argv.index("serve") + 1 :]
 
     @property
     def api_key(self) -> t.Optional[str]:
@@ -99,7 +109,7 @@ class EngineSpec(t.NamedTuple):
 
     def public(self) -> t.Dict[str, t.Any]:
         """The spec without its secrets, as shown in diffs and results: plain JSON values."""
-        hidden = ("secret_env", "env", "argv", "container")
+        hidden = ("secret_env", "env", "argv", "container", "ray")
         shown: t.Dict[str, t.Any] = {key: value for key, value in self._asdict().items() if key not in hidden}
         shown["argv"] = list(self.argv)
         shown["env"] = dict(self.env)
@@ -110,7 +120,8 @@ class EngineSpec(t.NamedTuple):
 
     def digest(self) -> str:
         """SHA-256 over the whole spec, secrets included: kept only in a file of mode 0600."""
-        values = {key: value for key, value in self._asdict().items() if key != "container"}
+        # What Ray is told are words of argv.
+        values = {key: value for key, value in self._asdict().items() if key not in ("container", "ray")}
         if self.container is not None:
             values["container"] = self.container.shown()
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
@@ -123,7 +134,7 @@ def build_spec(
 
     :param exists: tells whether a path of this host exists; asked for the driver's files alone
     :param cann: what CANN's scripts set on this host, for an engine on NPUs outside a container
-    :raises SpecError, ArgumentError, ContainerError: names the option that is wrong
+    :raises SpecError, ArgumentError, ContainerError, RayError: names the option that is wrong
     """
     _check_names(params)
     check_owned(params["args"])
@@ -133,12 +144,12 @@ def build_spec(
     env = dict(ACCELERATOR_ENV[params["accelerator"]], **(_folders_env(venv, folder) if container is None else _container_env(folder)))
     if container is None and params["accelerator"] == "ascend":
         env.update(BARE_ENV, **(cann or {}))
+    ray = read_ray(params)
+    if ray is not None:
+        env.update(ray_env(ray, container is not None, folder if container is None else folder + "/work"))
     env.update({str(key): str(value) for key, value in params["env"].items()})
     served = params["served_model_name"] or params["model"].rstrip("/").rpartition("/")[2]
-    # Behind a published port the engine listens on every address of its own network.
-    host = "0.0.0.0" if container is not None and container.published else params["host"]
-    command = [*params["command_prefix"], "vllm" if container is not None else venv + "/bin/vllm", "serve", params["model"], "--host", host]
-    command += ["--port", str(params["port"]), "--served-model-name", served, *to_argv(params["args"])]
+    command = _command(params, served, container, ray)
     _check_lines(dict(params, args=" ".join(command)))
     secrets = {"VLLM_API_KEY": params["api_key"]} if params["api_key"] else {}
     return EngineSpec(
@@ -155,7 +166,26 @@ def build_spec(
         user=params["user"],
         stop_seconds=params["stop_timeout"],
         container=container,
+        ray=ray,
     )
+
+
+def _command(params: t.Mapping[str, t.Any], served: str, container: t.Optional[Container], ray: t.Optional[Ray]) -> t.List[str]:
+    # Behind a published port the engine listens on every address of its own network.
+    host = "0.0.0.0" if container is not None and container.published else params["host"]
+    folder = "" if container is not None else (params["venv"] or "").rstrip("/") + "/bin/"
+    args = params["args"] if ray is None else dict(params["args"], **{_name_of("distributed-executor-backend", params["args"]): "ray"})
+    command = [folder + "vllm", "serve", params["model"], "--host", host, "--port", str(params["port"])]
+    command += ["--served-model-name", served, *to_argv(args)]
+    if ray is not None:
+        shm_bytes = container.shm_bytes if container is not None else None
+        command = node_command(ray, command, folder + "ray", folder + "python", shm_bytes, bool(params["api_key"]))
+    return [*params["command_prefix"], *command]
+
+
+def _name_of(option: str, args: t.Mapping[str, t.Any]) -> str:
+    """The spelling of an option that somebody has used, so that it is not given twice."""
+    return next((key for key in args if normal_name(key) == option), option)
 
 
 def _container_env(folder: str) -> t.Dict[str, str]:

@@ -18,7 +18,7 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._plan_chips import
 from ansible_collections.npufleet.ascend.plugins.module_utils._plan_devices import INNER, inner_selection, select
 from ansible_collections.npufleet.ascend.plugins.module_utils._plan_host import Site, read_site
 from ansible_collections.npufleet.ascend.plugins.module_utils._plan_layout import Layout
-from ansible_collections.npufleet.ascend.plugins.module_utils._plan_members import check_ray, member, sizes_of
+from ansible_collections.npufleet.ascend.plugins.module_utils._plan_members import check_ray, member, ray_node, sizes_of
 from ansible_collections.npufleet.ascend.plugins.module_utils._plan_network import check_group, network_env, shm_size
 from ansible_collections.npufleet.ascend.plugins.module_utils._plan_place import Place, Pool, place, pools
 from ansible_collections.npufleet.ascend.plugins.module_utils._plan_ports import NPU_PORTS, give, needed, port_env
@@ -197,6 +197,7 @@ def _row(one: Wanted, found: Place, rank: int, ports: Row, record: t.Optional[Re
         "rank": rank,
         "headless": role.headless,
         "master_address": head if layout.hosts > 1 else None,
+        "ray": ray_node(layout, head, host.address, ports) if one.ray else None,
         "reasons": [*moved, *layout.reasons, found.reasons[rank], *binding.reasons, shm_reason],
     }
 

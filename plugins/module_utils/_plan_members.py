@@ -7,7 +7,8 @@
 """Options of vLLM for each member of an engine: the sizes of the layout, and on several hosts who is the head and which rank one has. Pure.
 
 Native data parallel: the head serves the API and the others are headless with their first rank. One copy of the model over several hosts:
---nnodes, --node-rank, --master-addr and --master-port (both tried with vLLM's CPU engine on two hosts). Ray: the head alone runs vLLM.
+--nnodes, --node-rank, --master-addr and --master-port (both tried with vLLM's CPU engine on two hosts). Ray: the head alone runs vLLM, and the
+others get what _engine_ray.py makes a node of Ray of.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ import typing as t
 from ansible_collections.npufleet.ascend.plugins.module_utils._plan_layout import Layout
 from ansible_collections.npufleet.ascend.plugins.module_utils._plan_ports import Ports
 from ansible_collections.npufleet.ascend.plugins.module_utils._plan_values import PlanError, Row
+
+# What a member opens itself; the other ports are the head's.
+OWN = ("hccl", "hccl_npu", "ray_node")
 
 
 class Member(t.NamedTuple):
@@ -29,12 +33,19 @@ class Member(t.NamedTuple):
 
 
 def check_ray(layout: Layout, ray: bool, where: str) -> None:
-    """:raises PlanError: Ray is asked for where the documents of vllm-ascend show another way"""
+    """:raises PlanError: Ray is asked for where it has nothing to join, or where the documents of vllm-ascend show another way"""
+    if ray and layout.hosts == 1:
+        raise PlanError(
+            "Ray joins hosts, and the engine runs on one",
+            where + ".distributed",
+            "Use native, or let it run on several hosts (vllm_engine_hosts, host_count)",
+        )
     if ray and layout.hosts > 1 and layout.sizes.data > 1:
         raise PlanError(
             "Ray joins hosts for tensor and pipeline parallel, and the layout is {0}".format(layout.sizes),
             where + ".distributed",
-            "Use native, which data parallel over several hosts is documented with, or a layout with data_parallel_size 1",
+            "Use native, which data parallel over several hosts is documented with, or give a layout with data_parallel_size 1, such as "
+            "tensor_parallel_size with the chips of a host and pipeline_parallel_size with the number of hosts",
         )
 
 
@@ -61,11 +72,11 @@ def member(layout: Layout, rank: int, head: t.Optional[str], ports: Ports, ray: 
     """
     args = _sizes(layout)
     role = "single" if layout.hosts == 1 else "head" if rank == 0 else "member"
-    own = {kind: value for kind, value in ports.items() if kind in ("hccl", "hccl_npu") or role != "member"}
+    own = {kind: value for kind, value in ports.items() if kind in OWN or role != "member"}
     if role == "single":
         return Member(role, False, args, own)
     if ray:
-        return Member(role, False, dict(args, distributed_executor_backend="ray") if role == "head" else {}, own)
+        return Member(role, role == "member", dict(args, distributed_executor_backend="ray") if role == "head" else {}, own)
     if layout.spans:
         args.update(nnodes=layout.hosts, node_rank=rank, master_addr=head, master_port=ports["master"])
     else:
@@ -76,6 +87,15 @@ def member(layout: Layout, rank: int, head: t.Optional[str], ports: Ports, ray: 
     if role == "member":
         args["headless"] = True
     return Member(role, role == "member", args, own)
+
+
+def ray_node(layout: Layout, head: t.Optional[str], address: t.Optional[str], ports: Ports) -> Row:
+    """Return what the option ``ray`` of vllm_engine takes for one host of an engine with Ray.
+
+    :param head, address: addresses of the head and of the host
+    :param ports: those of the whole engine
+    """
+    return {"address": head, "port": ports["ray"], "node_address": address, "node_ports": ports["ray_node"], "npus": layout.per_host}
 
 
 def _sizes(layout: Layout) -> Row:

@@ -7,8 +7,8 @@
 """Ports of an engine that no other engine on its hosts has. Pure.
 
 Which ports there are: ``serving`` (API), ``data_parallel_rpc`` (data parallel over several hosts), ``master`` (a copy of the model over
-several hosts), ``ray``, ``hccl`` (16 ports from HCCL_IF_BASE_PORT on, 60000 by default, CANN), ``hccl_npu`` (HCCL_NPU_SOCKET_PORT_RANGE, on
-the network card of the NPU).
+several hosts), ``ray`` (where the nodes of Ray meet, on the head), ``ray_node`` (all others of one node of Ray), ``hccl`` (16 ports from
+HCCL_IF_BASE_PORT on, 60000 by default, CANN), ``hccl_npu`` (HCCL_NPU_SOCKET_PORT_RANGE, on the network card of the NPU).
 """
 
 from __future__ import annotations
@@ -29,12 +29,14 @@ class Range(t.NamedTuple):
     last: int
 
 
-# 8000 is vLLM's; 13389 is that of the recipes of vllm-ascend; 29501 and 6379 are the defaults of vLLM and Ray; HCCL: CANN 8.0 and 9.0.
+# 8000 is vLLM's; 13389 is that of the recipes of vllm-ascend; 29501 and 6379 are the defaults of vLLM and Ray; HCCL: CANN 8.0 and 9.0. Those of
+# a node of Ray lie where Ray has them by itself (10002 to 19999), below the ports that Mooncake and the kernel choose from.
 RANGES = {
     "serving": Range(8000, 1, 65535),
     "data_parallel_rpc": Range(13389, 1, 65535),
     "master": Range(29501, 1, 65535),
     "ray": Range(6379, 1, 65535),
+    "ray_node": Range(14000, 112, 65424),
     "hccl": Range(60000, 16, 65520),
     "hccl_npu": Range(61000, 16, 65520),
 }
@@ -56,7 +58,7 @@ def needed(hosts: int, spans: bool, ray: bool, chips: int, apart: bool) -> t.Lis
     """
     kinds = ["serving"]
     if hosts > 1:
-        kinds.append("ray" if ray else "master" if spans else "data_parallel_rpc")
+        kinds += ["ray", "ray_node"] if ray else ["master"] if spans else ["data_parallel_rpc"]
     if chips > 1:
         kinds.append("hccl")
         if apart:

@@ -18,12 +18,13 @@ description:
   - Options, weights, parallel sizes, memory and the port are checked before anything is touched.
   - When the engine dies while starting, the task fails at once with the first real error of its log, its last lines, and the matching row of
     the failure signatures.
-  - An engine that spans several hosts is one call on each of them. The head has the API, a member (C(headless) in O(args)) has none. A group
+  - An engine that spans several hosts is one call on each of them. The head has the API, a member (C(headless) in O(args), or O(ray)) has none. A group
     comes up whole or is taken down whole by the order of such calls in C(roles/vllm_engine/tasks/group.yml).
 extends_documentation_fragment:
   - npufleet.ascend.attributes
   - npufleet.ascend.vllm_engine_container
   - npufleet.ascend.vllm_engine_launch
+  - npufleet.ascend.vllm_engine_ray
 attributes:
   check_mode:
     support: full
@@ -235,6 +236,7 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._command import ru
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine import EngineFailedError
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_client import IMPORT_ERROR, LIBRARY
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_options import SUBOPTIONS
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_ray import SUBOPTIONS as RAY
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_task import EngineTask
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError, refused_by_host
 from ansible_collections.npufleet.ascend.plugins.module_utils._http import fetch
@@ -257,6 +259,7 @@ def argument_spec() -> dict:
         "port": {"type": "int", "default": 8000},
         "api_key": {"type": "str", "no_log": True},
         "args": {"type": "dict", "default": {}},
+        "ray": {"type": "dict", "options": RAY},
         "env": {"type": "dict", "default": {}},
         "set_env": {"type": "list", "elements": "path"},
         "command_prefix": {"type": "list", "elements": "str", "default": []},

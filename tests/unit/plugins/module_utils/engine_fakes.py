@@ -33,6 +33,7 @@ def params(**changes: t.Any) -> t.Dict[str, t.Any]:
         "port": 8000,
         "api_key": None,
         "args": {},
+        "ray": None,
         "env": {},
         "set_env": None,
         "command_prefix": [],

@@ -247,3 +247,48 @@ def test_words_before_the_engine():
 def test_options_of_engines_outside_containers(changes, what):
     with pytest.raises(SpecError, match=what):
         bare(**changes)
+
+
+RAY = {"address": "192.0.2.1", "node_address": "192.0.2.1", "npus": 8}
+
+
+def test_the_head_of_ray_runs_vllm_in_its_service():
+    wanted = spec(accelerator="ascend", ray=RAY, command_prefix=["/usr/bin/nice"], args={"tensor_parallel_size": 8}, api_key=KEY)
+    assert wanted.argv[:3] == ("/usr/bin/nice", "/bin/sh", "-c")
+    assert wanted.program == "/srv/venv/bin/vllm"
+    assert wanted.options[0] == "/srv/models/tiny"
+    assert wanted.options[-4:] == ("--distributed-executor-backend", "ray", "--tensor-parallel-size", "8")
+    assert (wanted.headless, wanted.joins) == (False, False)
+    env = dict(wanted.env)
+    assert (env["RAY_ADDRESS"], env["VLLM_HOST_IP"]) == ("192.0.2.1:6379", "192.0.2.1")
+    assert env["VLLM_CONFIG_ROOT"] == "/srv/home/engines/demo/config/vllm"
+    assert KEY not in json.dumps(wanted.public())
+    same = spec(accelerator="ascend", ray=RAY, args={"distributed_executor_backend": "ray"})
+    assert same.options.count("--distributed-executor-backend") == 1
+
+
+def test_the_other_hosts_of_ray_run_no_vllm():
+    ray = dict(RAY, node_address="192.0.2.2")
+    wanted = spec(accelerator="ascend", ray=ray, command_prefix=["/usr/bin/nice"])
+    assert (wanted.headless, wanted.joins) == (True, True)
+    assert "serve" not in wanted.argv
+    assert (wanted.program, wanted.options) == ("/srv/venv/bin/vllm", ())
+    # What vLLM is told concerns the head alone.
+    assert wanted.digest() == spec(accelerator="ascend", ray=ray, command_prefix=["/usr/bin/nice"], args={"seed": 7}).digest()
+    assert wanted.digest() != spec(accelerator="ascend", ray=dict(ray, npus=4), command_prefix=["/usr/bin/nice"]).digest()
+
+
+def test_ray_changes_nothing_for_engines_without_it():
+    wanted = spec()
+    assert "ray" not in wanted.public()
+    assert not [name for name, _value in wanted.env if "RAY" in name]
+
+
+@pytest.mark.parametrize("ray", [RAY, dict(RAY, node_address="192.0.2.2")])
+def test_files_of_services_hold_the_lines_of_ray_as_they_are(ray):
+    wanted = spec(accelerator="ascend", ray=ray, runtime="systemd", args={"tensor_parallel_size": 8})
+    script = wanted.argv[2]
+    line = next(one for one in render_unit(wanted, "/x", False).splitlines() if one.startswith("ExecStart="))
+    plain = line.replace("$$", "$").replace("%%", "%").replace('\\"', '"').replace("\\\\", "\\")
+    assert script in plain
+    assert render_program(wanted).count("\ncommand=") == 1

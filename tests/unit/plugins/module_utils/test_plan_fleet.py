@@ -173,14 +173,34 @@ def test_ray_runs_vllm_on_the_head_alone():
     engine = {"name": "big", "weights_bytes": 810 * GB, "config": config, "distributed": "ray"}
     head, second = rows(fleet(a2_facts(), a2_facts()), [engine])
     assert head["args"]["distributed_executor_backend"] == "ray"
-    assert (second["role"], second["headless"]) == ("member", False)
+    assert "nnodes" not in head["args"]
+    assert (second["role"], second["headless"]) == ("member", True)
     assert "tensor_parallel_size" not in second["args"]
-    assert head["ports"]["ray"] == 6379
+    assert (head["ports"]["ray"], head["ports"]["ray_node"], second["ports"]["ray_node"]) == (6379, "14000-14111", "14000-14111")
+    assert "ray" not in second["ports"]
+    common = {"address": "192.0.2.1", "port": 6379, "node_ports": "14000-14111", "npus": 8}
+    assert head["ray"] == dict(common, node_address="192.0.2.1")
+    assert second["ray"] == dict(common, node_address="192.0.2.2")
+    assert rows(fleet(a2_facts(), a2_facts()), [dict(engine, distributed="native")])[0]["ray"] is None
     with pytest.raises(NpufleetError, match="Ray joins hosts for tensor and pipeline parallel"):
         rows(
             fleet(a2_facts(), a2_facts()),
             [{"name": "r1", "recipe": dict(RECIPE, soc="a2"), "host_count": 2, "config": R1, "distributed": "ray"}],
         )
+
+
+def test_ray_takes_a_model_of_experts_with_a_layout_of_one_copy():
+    sizes = {"tensor_parallel_size": 8, "pipeline_parallel_size": 2, "data_parallel_size": 1}
+    engine = {"name": "r1", "recipe": dict(RECIPE, soc="a2"), "host_count": 2, "config": R1, "distributed": "ray", "layout": sizes}
+    head, _second = rows(fleet(a2_facts(), a2_facts()), [engine])
+    assert {name: head["args"][name] for name in sizes} == sizes
+    assert head["args"]["enable_expert_parallel"] is True
+    assert head["args"]["distributed_executor_backend"] == "ray"
+
+
+def test_ray_on_one_host_is_refused():
+    with pytest.raises(NpufleetError, match="Ray joins hosts, and the engine runs on one"):
+        rows(fleet(a2_facts()), [{"name": "a", "weights_bytes": 65 * GB, "config": QWEN_32B, "distributed": "ray"}])
 
 
 def test_engines_on_one_host_share_nothing():

@@ -102,6 +102,9 @@ def engines(draw):
                 "tensor_parallel_size": draw(st.sampled_from([1, 2, 4, 5, 8])),
                 "data_parallel_size": draw(st.sampled_from([1, 2])),
             }
+        if draw(st.integers(0, 3)) == 0:
+            row["host_count"] = draw(st.sampled_from([2, 3]))
+            row["distributed"] = draw(st.sampled_from(["native", "ray"]))
         if draw(st.integers(0, 5)) == 0:
             row["port"] = draw(st.sampled_from([8000, 8001, 60000]))
         if draw(st.integers(0, 5)) == 0:
@@ -187,7 +190,31 @@ def test_layouts_add_up_and_the_weights_fit(hosts, wanted):
             assert need <= room(memory * MIB, UTILIZATION, GIVEN_RESERVE if {"npus", "chips"} & set(engine) else CHOSEN_RESERVE)
 
 
-STAYS = ("host", "chips", "devices", "cpuset", "binding", "command_prefix", "ports", "env", "args", "layout", "rank", "role", "headless")
+@settings(max_examples=80, deadline=None)
+@given(fleets(), engines())
+def test_ray_is_what_was_asked_for_and_joins_all_hosts_of_an_engine(hosts, wanted):
+    plan, left = planned(hosts, wanted)
+    for engine in left:
+        rows = [row for row in plan["engines"] if row["name"] == engine["name"]]
+        if engine.get("distributed") != "ray":
+            assert {row["ray"] for row in rows} == {None}
+            continue
+        layout, head = rows[0]["layout"], rows[0]["ray"]
+        assert (layout["data_parallel_size"], layout["hosts"] > 1) == (1, True)
+        assert head["address"] == head["node_address"] == rows[0]["master_address"]
+        assert sorted(row["ray"]["node_address"] for row in rows) == sorted(hosts[row["host"]]["address"] for row in rows)
+        assert sum(row["ray"]["npus"] for row in rows) == layout["tensor_parallel_size"] * layout["pipeline_parallel_size"]
+        for row in rows:
+            assert (row["ray"]["address"], row["ray"]["port"]) == (head["address"], rows[0]["ports"]["ray"])
+            assert len(span(row["ray"]["node_ports"])) == 112
+            assert row["ray"]["node_ports"] == row["ports"]["ray_node"]
+            assert not {"nnodes", "master_addr", "headless"} & set(row["args"])
+            assert row["headless"] is (row is not rows[0])
+
+
+STAYS = (
+    "host", "chips", "devices", "cpuset", "binding", "command_prefix", "ports", "env", "args", "layout", "rank", "role", "headless", "ray",
+)  # fmt: skip
 
 
 def what_stays(plan, names):

@@ -39,7 +39,7 @@ def test_ports_of_a_value(value, ports):
         (1, False, True, 4, True, ["serving", "hccl", "hccl_npu"]),
         (2, False, False, 16, False, ["serving", "data_parallel_rpc", "hccl"]),
         (2, True, False, 16, False, ["serving", "master", "hccl"]),
-        (2, True, True, 16, False, ["serving", "ray", "hccl"]),
+        (2, True, True, 16, False, ["serving", "ray", "ray_node", "hccl"]),
     ],
 )
 def test_what_an_engine_needs(hosts, spans, ray, chips, apart, kinds):
@@ -55,6 +55,14 @@ def test_ports_are_free_on_every_host_of_the_engine():
     assert ports == {"serving": 8003, "data_parallel_rpc": 13390, "hccl": "60000-60015"}
     assert places[0].ports[60015] == places[1].ports[8003] == "engine a"
     assert give(places, ALL, {}, {}, set(), "b", "here") == {"serving": 8002, "data_parallel_rpc": 13391, "hccl": "60032-60047"}
+
+
+def test_a_node_of_ray_has_a_range_of_its_own():
+    places = sites([14005], [6379])
+    kinds = ["ray", "ray_node"]
+    assert give(places, kinds, {}, {}, set(), "a", "here") == {"ray": 6380, "ray_node": "14112-14223"}
+    assert give(places, kinds, {}, {"ray": 6390, "ray_node": "14336-14447"}, set(), "b", "here") == {"ray": 6390, "ray_node": "14336-14447"}
+    assert give(places, kinds, {}, {}, set(), "c", "here") == {"ray": 6381, "ray_node": "14224-14335"}
 
 
 def test_what_an_engine_has_it_keeps():

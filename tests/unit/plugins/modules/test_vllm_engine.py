@@ -14,11 +14,12 @@ import typing as t
 
 import pytest
 import yaml
-from ansible_collections.npufleet.ascend.plugins.doc_fragments import vllm_engine_container, vllm_engine_launch
+from ansible_collections.npufleet.ascend.plugins.doc_fragments import vllm_engine_container, vllm_engine_launch, vllm_engine_ray
 from ansible_collections.npufleet.ascend.plugins.module_utils import _engine_docker_client, _engine_task
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine import EngineFailedError
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_checks import GIB
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_options import SUBOPTIONS
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_ray import SUBOPTIONS as RAY
 from ansible_collections.npufleet.ascend.plugins.module_utils._tiny_model import build_files
 from ansible_collections.npufleet.ascend.plugins.modules import vllm_engine
 from ansible_collections.npufleet.ascend.plugins.modules.vllm_engine import argument_spec, main
@@ -193,7 +194,7 @@ def test_each_way_to_run_has_an_option_that_it_needs(machine: Machine, runtime: 
 
 def test_the_documentation_and_the_argument_spec_agree() -> None:
     documented = yaml.safe_load(vllm_engine.DOCUMENTATION)["options"]
-    for fragment in (vllm_engine_container, vllm_engine_launch):
+    for fragment in (vllm_engine_container, vllm_engine_launch, vllm_engine_ray):
         documented.update(yaml.safe_load(fragment.ModuleDocFragment.DOCUMENTATION)["options"])
     spec = argument_spec()
     assert set(documented) == set(spec)
@@ -205,3 +206,8 @@ def test_the_documentation_and_the_argument_spec_agree() -> None:
 def test_the_documentation_of_container_and_its_options_agree() -> None:
     documented = yaml.safe_load(vllm_engine_container.ModuleDocFragment.DOCUMENTATION)["options"]["container"]["suboptions"]
     assert {name: {key: row[key] for key in row if key != "description"} for name, row in documented.items()} == SUBOPTIONS
+
+
+def test_the_documentation_of_ray_and_its_options_agree() -> None:
+    documented = yaml.safe_load(vllm_engine_ray.ModuleDocFragment.DOCUMENTATION)["options"]["ray"]["suboptions"]
+    assert {name: {key: row[key] for key in row if key != "description"} for name, row in documented.items()} == RAY
