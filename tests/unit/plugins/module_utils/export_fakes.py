@@ -16,6 +16,7 @@ from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.engine_
 
 NPU = {"devices": ["/dev/davinci4", "/dev/davinci5"], "control_devices": ["/dev/davinci_manager"], "cpuset": "0-23", "shm_bytes": 16 << 30}
 ODD = "$HOME $(POD_IP) ${A} $$"
+RAY = {"address": "192.0.2.10", "node_address": "192.0.2.10", "npus": 2}
 GROUP = {"data_parallel_size": 2, "data_parallel_address": "192.0.2.10", "data_parallel_rpc_port": 13389}
 
 

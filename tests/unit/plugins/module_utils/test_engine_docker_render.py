@@ -11,6 +11,7 @@ import subprocess
 import pytest
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_docker_render import (
     command,
+    container_document,
     container_of,
     create_body,
     docker_command,
@@ -236,3 +237,30 @@ def test_an_own_library_on_the_cpu_leaves_the_path_alone(tmp_path):
 def test_an_engine_without_a_container_is_no_case_for_it():
     with pytest.raises(ValueError, match="runs in no container"):
         container_of(spec()._replace(container=None))
+
+
+RAY = {"address": "192.0.2.1", "node_address": "192.0.2.1", "npus": 2}
+
+
+def test_a_node_of_ray_behind_the_lines_of_the_container():
+    head = spec(**dict(FULL, ray=RAY))
+    lines, *words = command(head)[2:]
+    assert lines.startswith("VLLM_API_KEY=$(cat") and lines.endswith('exec "$@"')
+    assert words[:3] == ["npufleet-engine", "/bin/sh", "-c"]
+    assert words[5:7] == ["vllm", "serve"]
+    assert "--object-store-memory={0}".format(4 << 30) in words[3]
+    document = container_document(head)
+    assert (document["group"], document["headless"]) == (True, False)
+    assert KEY not in json.dumps(create_body(head))
+
+
+def test_a_host_that_runs_ray_alone_publishes_nothing():
+    member = spec(**dict(FULL, ray=dict(RAY, node_address="192.0.2.2"), container=dict(NPU, network="fleet", shm_bytes=1 << 30)))
+    words = command(member)
+    assert "serve" not in words
+    assert "--object-store-memory={0}".format(1 << 29) in words
+    body, document = create_body(member), container_document(member)
+    assert "PortBindings" not in body["HostConfig"]
+    assert (document["group"], document["headless"], document["ports"]) == (True, True, [])
+    # What vLLM is told is no reason to replace it.
+    assert spec_hash(member) == spec_hash(member._replace(served_model_name="other"))

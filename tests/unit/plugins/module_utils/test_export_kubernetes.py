@@ -12,7 +12,7 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._export_document i
 from ansible_collections.npufleet.ascend.plugins.module_utils._export_kubernetes import manifests, manifests_head, object_name
 from ansible_collections.npufleet.ascend.plugins.module_utils._export_kubernetes_pod import Cluster
 from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.engine_fakes import KEY
-from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.export_fakes import GROUP, document, npu, raw
+from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.export_fakes import GROUP, RAY, document, npu, raw
 
 A2 = Cluster(resource="huawei.com/Ascend910", node="npu-01.example.com", namespace="llm")
 NAME = "npufleet-engine-demo-npu-01-example-com"
@@ -65,8 +65,11 @@ def test_what_the_cluster_does_not_have_to_say():
 
 
 def test_a_member_without_api_has_no_service():
-    kinds = [one["kind"] for one in manifests([document(npu(args=dict(GROUP, headless=True)))], A2)]
-    assert kinds == ["Deployment"]
+    for member in (npu(args=dict(GROUP, headless=True)), npu(ray=dict(RAY, node_address="192.0.2.11"))):
+        kinds = [one["kind"] for one in manifests([document(member)], A2)]
+        assert kinds == ["Deployment"]
+    kinds = [one["kind"] for one in manifests([document(npu(ray=RAY))], A2)]
+    assert kinds == ["Deployment", "Service"]
 
 
 @pytest.mark.parametrize(
@@ -74,6 +77,7 @@ def test_a_member_without_api_has_no_service():
     [
         ([npu()], Cluster(node="a"), "soc"),
         ([npu(args=GROUP)], A2._replace(node=None), "node"),
+        ([npu(ray=RAY)], A2._replace(node=None), "node"),
         ([npu(name="a-b"), npu(name="a_b")], A2, "input"),
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 from ansible_collections.npufleet.ascend.plugins.module_utils._export_kubernetes_pod import Cluster, pod_spec
 from ansible_collections.npufleet.ascend.plugins.module_utils._export_probe import probe_command
 from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.docker_fakes import IMAGE
-from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.export_fakes import GROUP, ODD, document, npu, raw
+from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.export_fakes import GROUP, ODD, RAY, document, npu, raw
 
 A2 = Cluster(resource="huawei.com/Ascend910", node="npu-01", start_seconds=901)
 KEY_FILE = "/run/npufleet/api-key"
@@ -148,6 +148,17 @@ def test_a_member_of_a_group_has_the_network_of_its_host():
     member = container(npu(args=dict(GROUP, headless=True)))
     assert not {"startupProbe", "readinessProbe", "livenessProbe", "ports"} & set(member)
     assert "POD_IP" not in repr(member)
+
+
+def test_a_member_with_ray_runs_ray_alone_with_the_network_of_its_host():
+    head, member = npu(ray=RAY), npu(ray=dict(RAY, node_address="192.0.2.11"))
+    for given in (head, member):
+        assert pod_spec(document(given), A2)["hostNetwork"] is True
+        words = [expanded(word, {"client": "wrong", "POD_IP": "127.0.0.1"}) for word in container(given)["args"]]
+        assert words == given["command"]
+    assert {"startupProbe", "readinessProbe"} <= set(container(head))
+    assert not {"startupProbe", "readinessProbe", "livenessProbe", "ports"} & set(container(member))
+    assert "--address=192.0.2.10:6379" in container(member)["args"]
 
 
 def test_no_text_is_taken_for_a_variable():
