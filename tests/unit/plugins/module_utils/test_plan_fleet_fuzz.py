@@ -23,7 +23,16 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._plan_model import
 from ansible_collections.npufleet.ascend.plugins.module_utils._plan_ports import span
 from ansible_collections.npufleet.ascend.plugins.module_utils._plan_summary import text
 from ansible_collections.npufleet.ascend.plugins.module_utils._tuning_values import parse_cpus
-from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.test_plan_fleet import GB, LLAMA_70B, QWEN_32B, R1, chip_row, host
+from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.test_plan_fleet import (
+    GB,
+    LLAMA_70B,
+    QWEN_32B,
+    R1,
+    a2_facts,
+    a3_facts,
+    chip_row,
+    host,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -190,10 +199,32 @@ def test_layouts_add_up_and_the_weights_fit(hosts, wanted):
             assert need <= room(memory * MIB, UTILIZATION, GIVEN_RESERVE if {"npus", "chips"} & set(engine) else CHOSEN_RESERVE)
 
 
+@st.composite
+def joined(draw):
+    """Whole hosts of one kind on which some ports are taken, and engines on several of them, with Ray or without."""
+    count, kind = draw(st.integers(2, 4)), draw(st.sampled_from([a2_facts, a3_facts]))
+    hosts = {}
+    for place in range(count):
+        row = host(kind(), place + 1)
+        row["reserved_ports"] = draw(st.lists(st.sampled_from([6379, 6380, 14000, 14111, 14112, 14300]), unique=True))
+        hosts["h{0}".format(place)] = row
+    wanted = []
+    for place in range(draw(st.integers(1, 4))):
+        several = draw(st.integers(2, count))
+        sizes = {"tensor_parallel_size": draw(st.sampled_from([2, 4])), "pipeline_parallel_size": several, "data_parallel_size": 1}
+        row = {"name": "e{0}".format(place), "config": LLAMA_70B, "host_count": several, "layout": sizes}
+        wanted.append(dict(row, distributed=draw(st.sampled_from(["native", "ray", "ray"]))))
+    return hosts, wanted
+
+
 @settings(max_examples=80, deadline=None)
-@given(fleets(), engines())
-def test_ray_is_what_was_asked_for_and_joins_all_hosts_of_an_engine(hosts, wanted):
+@given(joined())
+def test_ray_is_what_was_asked_for_and_joins_all_hosts_of_an_engine(fleet_and_wanted):
+    hosts, wanted = fleet_and_wanted
     plan, left = planned(hosts, wanted)
+    for name, row in hosts.items():
+        rows = [one for one in plan["engines"] if one["host"] == name]
+        assert once(held(rows, lambda one: [port for value in one["ports"].values() for port in span(value)]) + row["reserved_ports"])
     for engine in left:
         rows = [row for row in plan["engines"] if row["name"] == engine["name"]]
         if engine.get("distributed") != "ray":
