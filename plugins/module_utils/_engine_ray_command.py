@@ -35,14 +35,15 @@ MISSING = (
 CLIENT = "client=$({python} -c 'import grpc' 2>/dev/null && echo --ray-client-server-port={port})"
 # The GCS answers; the version is checked by `ray start`, with a message.
 ANSWERS = "{ray} health-check --address={gcs} --skip-version-check >/dev/null 2>&1"
-# vLLM sends its environment to the workers on the other hosts (ray_env.py of 0.26 to 0.32), which have no use for the key of the clients.
+# Ray and the workers have no use for the key of the clients, and vLLM sends its environment to the workers of all hosts (ray_env.py of
+# 0.26 to 0.32).
 KEEP_KEY = 'mkdir -p "$VLLM_CONFIG_ROOT" && echo \'["VLLM_API_KEY"]\' > "$VLLM_CONFIG_ROOT/ray_non_carry_over_env_vars.json" || exit 1'
 ALIVE = "kill -0 {0} 2>/dev/null"
 # A shell knows of dead children when the next foreground command has ended, so it looks every second.
 HEAD = (
     'end() {{ trap "" TERM INT; for part in $engine $ray; do kill $part 2>/dev/null; wait $part; done; exit 0; }}',
     "engine=; ray=; trap end TERM INT",
-    "{start} $client & ray=$!",
+    "(unset VLLM_API_KEY; exec {start} $client) & ray=$!",
     "until {answers}; do {ray_alive} || exit 1; sleep 1; done",
     '"$@" & engine=$!',
     "while {ray_alive} && {engine_alive}; do sleep 1; done",
@@ -53,7 +54,7 @@ HEAD = (
 )
 # A shell that is the first process of a container ends at no signal that it does not name.
 MEMBER = (
-    "trap 'exit 0' TERM INT",
+    "unset VLLM_API_KEY; trap 'exit 0' TERM INT",
     "echo 'waits for Ray of the head at {gcs}'",
     "until {answers}; do sleep 2; done",
     'exec "$@"',

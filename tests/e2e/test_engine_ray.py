@@ -34,8 +34,8 @@ IMAGE = "npufleet-e2e-ray/engine:2.48.0"
 PORT, GCS, FIRST, LAST = 18438, 6379, 14000, 14111
 KEY = "sk-e2e-test-key-0123456789"
 SIZES = {"tensor_parallel_size": 2, "pipeline_parallel_size": 2}
-# Debian bookworm's Python, and the versions that vllm-ascend names.
-RAY = ["--python-version", "3.11", "--only-binary", ":all:", "ray==2.48.0"]
+# Debian bookworm's Python, and the newest version that vllm-ascend names. pip asks the markers of its own Python, which need not want the second.
+RAY = ["--python-version", "3.11", "--only-binary", ":all:", "ray==2.48.0", "typing_extensions"]
 
 DOCKERFILE = """\
 FROM {base}
@@ -68,8 +68,6 @@ def state(host: str) -> t.Dict[str, t.Any]:
 
 
 def make_image(folder: pathlib.Path) -> None:
-    if "No such" not in docker("image", "inspect", IMAGE, check=False):
-        return
     base = subprocess.run([str(ROOT / "molecule/shared/images/build.sh"), "debian-systemd"], capture_output=True, text=True, check=True)
     make = [sys.executable, str(ROOT / "molecule/shared/standin_engine/make_standin.py"), str(folder / "standin"), "/usr/bin/python3"]
     subprocess.run(make, check=True)
@@ -110,20 +108,29 @@ class Fleet:
         self.hosts = {host: self.values(host, make_host(folder / host)) for host in ADDRESS}
 
     def values(self, host: str, nodes: t.Dict[str, t.Any]) -> t.Dict[str, t.Any]:
-        """What a host of the inventory has: no plan, and its part in Ray by hand."""
+        """What a host of the inventory has, and its row of a plan."""
         container_of = {"name": container(host), "network": NETWORK, "address": ADDRESS[host], "shm_bytes": 512 << 20, **nodes}
-        ray = {"address": ADDRESS[HEAD], "port": GCS, "node_address": ADDRESS[host], "node_ports": f"{FIRST}-{LAST}", "npus": 2}
+        node = {"address": ADDRESS[HEAD], "port": GCS, "node_address": ADDRESS[host], "node_ports": f"{FIRST}-{LAST}", "npus": 2}
+        row = {
+            "name": "q",
+            "rank": list(ADDRESS).index(host),
+            "host": host,
+            "headless": host == MEMBER,
+            "master_address": ADDRESS[HEAD],
+            "chips": [{"device": f"/dev/davinci{number}"} for number in range(2)],
+            "ray": node,
+            "args": dict(SIZES, distributed_executor_backend="ray") if host == HEAD else {},
+            "env": {"HCCL_IF_IP": ADDRESS[host]},
+            "devices": nodes["devices"],
+            "control_devices": nodes["control_devices"],
+        }
         return {
             "ansible_connection": "local",
             "ansible_python_interpreter": str(BIN / "python"),
             "vllm_engine_home": str(self.folder / host / "home"),
-            "vllm_engine_args": dict(SIZES, max_model_len=512),
-            "vllm_engine_env": {"HCCL_IF_IP": ADDRESS[host]},
+            "vllm_engine_args": {"max_model_len": 512},
             "vllm_engine_container": container_of,
-            "vllm_engine_ray": ray,
-            "vllm_engine_ready_url": f"http://127.0.0.1:{PORT}" if host == MEMBER else None,
-            # The role waits for a plan where it knows chips and no row; this is the row of a plan without chips.
-            "vllm_engine_rows": [{"name": "q", "host": host, **{key: nodes[key] for key in ("devices", "control_devices")}}],
+            "row": row,
         }
 
     def run(self, program: str, *words: str, ok: t.Optional[bool] = True) -> str:
@@ -135,7 +142,8 @@ class Fleet:
 
     def play(self, *options: str, ok: t.Optional[bool] = True, **variables: t.Any) -> t.List[int]:
         common = {
-            "vllm_engine_group": [HEAD, MEMBER],
+            "vllm_engine_rows": [values["row"] for values in self.hosts.values()],
+            "vllm_engine_host": "0.0.0.0",
             "vllm_engine_accelerator": "ascend",
             "vllm_engine_distributed": "ray",
             "vllm_engine_image": IMAGE,
@@ -208,6 +216,7 @@ def fleet() -> t.Iterator[Fleet]:
         for host in ADDRESS:
             docker("rm", "--force", "--volumes", container(host), container(host) + "-replaced", check=False)
         docker("network", "rm", NETWORK, check=False)
+        docker("image", "rm", IMAGE, check=False)
         shutil.rmtree(folder)
 
 
@@ -228,7 +237,7 @@ def test_a_cluster_comes_up_and_a_second_run_changes_nothing(fleet: Fleet) -> No
         own = [row for row in rows if row["ip"] == ADDRESS[host]]
         # As vLLM wants it: each worker knows its chip, none is hidden, and the environment is that of its own host.
         assert sorted(row["chips"] for row in own) == [["0"], ["1"]]
-        assert {row["env"].get("ASCEND_RT_VISIBLE_DEVICES") for row in own} == {None}
+        assert not {"ASCEND_RT_VISIBLE_DEVICES", "VLLM_API_KEY"} & {name for row in own for name in row["env"]}
         assert {(row["env"]["VLLM_HOST_IP"], row["env"]["HCCL_IF_IP"]) for row in own} == {(ADDRESS[host], ADDRESS[host])}
     before = {host: state(host) for host in ADDRESS}
     assert fleet.play("--diff") == [0, 0]

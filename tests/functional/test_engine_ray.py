@@ -115,6 +115,8 @@ def test_the_head_and_ray_on_the_other_host_come_up_whole(group: RayGroup) -> No
     assert KEY not in "".join(group.log_of(host) for host in (HEAD, MEMBER))
     kept = group.folder / HEAD / "engines/q/config/vllm/ray_non_carry_over_env_vars.json"
     assert kept.read_text() == '["VLLM_API_KEY"]\n'
+    for pid in (pids[MEMBER], *group.children(HEAD, "ray start")):
+        assert KEY not in pathlib.Path("/proc/{0}/environ".format(pid)).read_text()
 
 
 @pytest.mark.parametrize("part", ["vllm serve", "ray start", "the member"])
@@ -167,6 +169,6 @@ def test_what_cannot_be_is_refused_before_anything_is_touched(group: RayGroup) -
     for values in group.hosts.values():
         values["vllm_engine_rows"] = rows
     group.play()
-    assert "nobody says what the part of this host is" in " ".join(group.output.split())
+    assert "its plan is one without Ray" in " ".join(group.output.split())
     for host in (HEAD, MEMBER):
         assert not (group.folder / host / "engines").exists()

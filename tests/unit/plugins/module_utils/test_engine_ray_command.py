@@ -78,4 +78,6 @@ def test_a_member_runs_ray_alone():
 
 def test_the_key_of_the_clients_stays_on_the_head():
     assert '["VLLM_API_KEY"]' in words(has_key=True)[2]
-    assert "VLLM_API_KEY" not in words()[2]
+    assert '["VLLM_API_KEY"]' not in words()[2]
+    assert "(unset VLLM_API_KEY; exec /v/bin/ray start" in words()[2]
+    assert "unset VLLM_API_KEY" in words(MEMBER)[2]
