@@ -287,6 +287,18 @@ def test_the_head_waits_for_a_member_that_is_late(fleet: Fleet) -> None:
     assert state(HEAD)["pid"] == pid
 
 
+def test_a_new_cluster_forms_when_the_host_of_the_head_was_gone(fleet: Fleet) -> None:
+    """As after a power cut: no packet tells the member of it, and it knows nothing before the head is there again."""
+    before = {host: state(host) for host in ADDRESS}
+    docker("network", "disconnect", NETWORK, container(HEAD))
+    os.kill(before[HEAD]["pid"], signal.SIGKILL)
+    time.sleep(30)
+    print("\n   member restarts while the head is gone:", state(MEMBER)["restarts"] - before[MEMBER]["restarts"], flush=True)
+    docker("network", "connect", "--ip", ADDRESS[HEAD], NETWORK, container(HEAD))
+    wait_for("head back, Ray of the member was started again", lambda: state(MEMBER)["restarts"] > before[MEMBER]["restarts"])
+    wait_for("head back, the engine answers again", answers)
+
+
 def test_a_changed_option_launches_all_again_with_consent(fleet: Fleet) -> None:
     for values in fleet.hosts.values():
         values["vllm_engine_args"]["seed"] = 7
