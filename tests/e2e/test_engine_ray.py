@@ -34,7 +34,7 @@ IMAGE = "npufleet-e2e-ray/engine:2.48.0"
 PORT, GCS, FIRST, LAST = 18438, 6379, 14000, 14111
 KEY = "sk-e2e-test-key-0123456789"
 SIZES = {"tensor_parallel_size": 2, "pipeline_parallel_size": 2}
-# Debian bookworm's Python, and the newest version that vllm-ascend names. pip asks the markers of its own Python, which need not want the second.
+# Debian bookworm's Python, and the newest version that an image of vllm-ascend has. pip asks the markers of its own Python, which need not want the second.
 RAY = ["--python-version", "3.11", "--only-binary", ":all:", "ray==2.48.0", "typing_extensions"]
 
 DOCKERFILE = """\
