@@ -7,7 +7,7 @@
 """Ports of an engine that no other engine on its hosts has. Pure.
 
 Which ports there are: ``serving`` (API), ``data_parallel_rpc`` (data parallel over several hosts), ``master`` (a copy of the model over
-several hosts), ``ray`` (where the nodes of Ray meet, on the head), ``ray_node`` (all others of one node of Ray), ``hccl`` (16 ports from
+several hosts), ``ray`` (where the nodes of Ray meet, on the head), ``ray_node`` (all others of one node of Ray), ``hccl`` (32 ports from
 HCCL_IF_BASE_PORT on, 60000 by default, CANN), ``hccl_npu`` (HCCL_NPU_SOCKET_PORT_RANGE, on the network card of the NPU).
 """
 
@@ -22,14 +22,15 @@ Ports = t.Dict[str, t.Any]
 
 
 class Range(t.NamedTuple):
-    """Where to look for free ports: the first, how many at once, and the last that may begin a range (CANN: 65520)."""
+    """Where to look for free ports: the first, how many at once, and the last that may begin a range."""
 
     first: int
     size: int
     last: int
 
 
-# 8000 is vLLM's; 13389 is that of the recipes of vllm-ascend; 29501 and 6379 are the defaults of vLLM and Ray; HCCL: CANN 8.0 and 9.0. Those of
+# 8000 is vLLM's; 13389 is that of the recipes of vllm-ascend; 29501 and 6379 are the defaults of vLLM and Ray; HCCL takes 16 ports (CANN 8.0) or 32
+# (8.2 to 9.0; reference of environment variables, envref_07_0074). Those of
 # a node of Ray lie where Ray has them by itself (10002 to 19999), below the ports that Mooncake and the kernel choose from.
 RANGES = {
     "serving": Range(8000, 1, 65535),
@@ -37,7 +38,7 @@ RANGES = {
     "master": Range(29501, 1, 65535),
     "ray": Range(6379, 1, 65535),
     "ray_node": Range(14000, 112, 65424),
-    "hccl": Range(60000, 16, 65520),
+    "hccl": Range(60000, 32, 65504),
     "hccl_npu": Range(61000, 16, 65520),
 }
 BASE_PORT, NPU_PORTS = "HCCL_IF_BASE_PORT", "HCCL_NPU_SOCKET_PORT_RANGE"
@@ -114,7 +115,7 @@ def _free(span_of: Range, taken: t.Set[int], kind: str, where: str) -> t.Any:
 def fixed_ports(port: t.Optional[int], args: t.Mapping[str, t.Any], env: t.Mapping[str, str], where: str) -> Ports:
     """Return the ports that a person names in the settings of the engine. Those of a recipe are only where the planner would begin as well.
 
-    :raises PlanError: HCCL_IF_BASE_PORT is no port at which 16 begin
+    :raises PlanError: HCCL_IF_BASE_PORT is no port at which 32 begin
     """
     fixed: Ports = {}
     if port is not None:
@@ -124,9 +125,11 @@ def fixed_ports(port: t.Optional[int], args: t.Mapping[str, t.Any], env: t.Mappi
             fixed[kind] = args[option]
     if BASE_PORT in env:
         base = number(env[BASE_PORT])
-        if base is None or not 1024 <= base <= 65520:
-            raise PlanError("{0} is {1!r}".format(BASE_PORT, env[BASE_PORT][:40]), where + ".env", "Give a port from 1024 to 65520 (CANN)")
-        fixed["hccl"] = "{0}-{1}".format(base, base + 15)
+        if base is None or not 1024 <= base <= RANGES["hccl"].last:
+            raise PlanError(
+                "{0} is {1!r}".format(BASE_PORT, env[BASE_PORT][:40]), where + ".env", "Give a port from 1024 to 65504, as HCCL takes 32"
+            )
+        fixed["hccl"] = "{0}-{1}".format(base, base + RANGES["hccl"].size - 1)
     return fixed
 
 

@@ -117,7 +117,7 @@ def test_one_host_with_a_recipe():
     }  # fmt: skip
     assert (row["role"], row["rank"], row["headless"], row["master_address"]) == ("single", 0, False, None)
     assert (row["binding"], row["cpuset"], row["command_prefix"]) == ("plugin", None, [])
-    assert row["ports"] == {"serving": 8000, "hccl": "60000-60015"}
+    assert row["ports"] == {"serving": 8000, "hccl": "60000-60031"}
     assert row["shm_bytes"] == 1 << 30
     assert row["layout"]["data_parallel_size_local"] == 4
     assert any("of the recipe deepseek-r1-w8a8" in reason for reason in row["reasons"])
@@ -146,8 +146,8 @@ def test_two_hosts_with_native_data_parallel():
     assert (head["env"]["HCCL_IF_IP"], second["env"]["HCCL_IF_IP"]) == ("192.0.2.1", "192.0.2.2")
     assert (second["env"]["HCCL_INTRA_PCIE_ENABLE"], second["env"]["HCCL_INTRA_ROCE_ENABLE"]) == ("1", "0")
     assert (head["ports"], second["ports"]) == (
-        {"serving": 8000, "data_parallel_rpc": 13389, "hccl": "60000-60015"},
-        {"hccl": "60000-60015"},
+        {"serving": 8000, "data_parallel_rpc": 13389, "hccl": "60000-60031"},
+        {"hccl": "60000-60031"},
     )
 
 
@@ -209,7 +209,7 @@ def test_engines_on_one_host_share_nothing():
     assert [numbers(row) for row in found] == [[0, 2], [1, 3], [4, 6], [5, 7]]
     assert [row["cpuset"] for row in found] == ["144-167", "0-23", "96-119", "48-71"]
     assert [row["ports"]["serving"] for row in found] == [8000, 8001, 8002, 8003]
-    assert [row["ports"]["hccl"] for row in found] == ["60000-60015", "60016-60031", "60032-60047", "60048-60063"]
+    assert [row["ports"]["hccl"] for row in found] == ["60000-60031", "60032-60063", "60064-60095", "60096-60127"]
     assert all(row["args"]["additional_config"] == {"enable_cpu_binding": False} for row in found)
 
 

@@ -14,10 +14,10 @@ ONE = Layout(Parallel(4, 1, 4, True), 1, ())
 DATA = Layout(Parallel(4, 1, 8, True), 4, ())
 COPY = Layout(Parallel(8, 2, 1, False), 2, ())
 PORTS = {
-    "serving": 8000, "data_parallel_rpc": 13389, "master": 29501, "ray": 6379, "ray_node": "14000-14111", "hccl": "60000-60015",
+    "serving": 8000, "data_parallel_rpc": 13389, "master": 29501, "ray": 6379, "ray_node": "14000-14111", "hccl": "60000-60031",
     "hccl_npu": "61000-61015",
 }  # fmt: skip
-NODE_PORTS = {"ray_node": "14000-14111", "hccl": "60000-60015", "hccl_npu": "61000-61015"}
+NODE_PORTS = {"ray_node": "14000-14111", "hccl": "60000-60031", "hccl_npu": "61000-61015"}
 
 
 def test_a_single_host():

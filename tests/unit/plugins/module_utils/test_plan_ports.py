@@ -50,11 +50,11 @@ ALL = ["serving", "data_parallel_rpc", "hccl"]
 
 
 def test_ports_are_free_on_every_host_of_the_engine():
-    places = sites([8000], [8001, 13389, 60016])
+    places = sites([8000], [8001, 13389, 60032])
     ports = give(places, ALL, {}, {}, {8002}, "a", "here")
-    assert ports == {"serving": 8003, "data_parallel_rpc": 13390, "hccl": "60000-60015"}
-    assert places[0].ports[60015] == places[1].ports[8003] == "engine a"
-    assert give(places, ALL, {}, {}, set(), "b", "here") == {"serving": 8002, "data_parallel_rpc": 13391, "hccl": "60032-60047"}
+    assert ports == {"serving": 8003, "data_parallel_rpc": 13390, "hccl": "60000-60031"}
+    assert places[0].ports[60031] == places[1].ports[8003] == "engine a"
+    assert give(places, ALL, {}, {}, set(), "b", "here") == {"serving": 8002, "data_parallel_rpc": 13391, "hccl": "60064-60095"}
 
 
 def test_a_node_of_ray_has_a_range_of_its_own():
@@ -66,10 +66,10 @@ def test_a_node_of_ray_has_a_range_of_its_own():
 
 
 def test_what_an_engine_has_it_keeps():
-    recorded = {"serving": 8500, "hccl": "61000-61015", "data_parallel_rpc": "7"}
-    assert give(sites([]), ALL, {}, recorded, {8500}, "a", "here") == {"serving": 8500, "hccl": "61000-61015", "data_parallel_rpc": "7"}
+    recorded = {"serving": 8500, "hccl": "61000-61031", "data_parallel_rpc": "7"}
+    assert give(sites([]), ALL, {}, recorded, {8500}, "a", "here") == {"serving": 8500, "hccl": "61000-61031", "data_parallel_rpc": "7"}
     # A range of another size, or one that something else has by now, is not kept.
-    assert give(sites([8500]), ALL, {}, dict(recorded, hccl="61000-61001"), set(), "a", "here")["hccl"] == "60000-60015"
+    assert give(sites([8500]), ALL, {}, dict(recorded, hccl="61000-61001"), set(), "a", "here")["hccl"] == "60000-60031"
     assert give(sites([8500]), ALL, {}, recorded, set(), "a", "here")["serving"] == 8000
 
 
@@ -93,10 +93,10 @@ def test_no_port_is_left():
 
 def test_ports_that_a_person_names():
     found = fixed_ports(8000, {"data_parallel_rpc_port": 1, "master_port": 2, "x": 3}, {"HCCL_IF_BASE_PORT": "1024"}, "here")
-    assert found == {"serving": 8000, "data_parallel_rpc": 1, "master": 2, "hccl": "1024-1039"}
+    assert found == {"serving": 8000, "data_parallel_rpc": 1, "master": 2, "hccl": "1024-1055"}
     assert fixed_ports(None, {}, {}, "here") == {}
-    for base in ("1023", "65521", "x"):
-        with pytest.raises(PlanError, match="Give a port from 1024 to 65520"):
+    for base in ("1023", "65505", "x"):
+        with pytest.raises(PlanError, match="Give a port from 1024 to 65504"):
             fixed_ports(None, {}, {"HCCL_IF_BASE_PORT": base}, "here")
 
 

@@ -28,7 +28,7 @@ def test_what_is_left_of_a_host():
             {"device": "/dev/davinci4", "card": 4, "chip": 0, "reason": "process 7 (python) uses it"},
         ],
         "engines": ["q"],
-        "hccl_ports": "60000-60015",
+        "hccl_ports": "60000-60031",
     }
 
 
@@ -37,7 +37,7 @@ def test_a_plan_for_people():
     assert text(make_plan(hosts, [{"name": "q", "weights_bytes": 65 * GB, "config": QWEN_32B, "hosts": ["npu-01"]}])) == (
         "engine  host    role    chips  layout  CPUs            ports             shm\n"
         "------  ------  ------  -----  ------  --------------  ----------------  -------\n"
-        "q       npu-01  single  0, 2   TP2     cpuset 144-167  8000 60000-60015  1.0 GiB\n"
+        "q       npu-01  single  0, 2   TP2     cpuset 144-167  8000 60000-60031  1.0 GiB\n"
         "\n"
         "Why q:\n"
         "  - 2 chips: the fewest on which the weights fit\n"
@@ -59,8 +59,8 @@ def test_members_and_expert_parallel_are_shown():
     shown = text(
         make_plan(fleet(a2_facts(), a2_facts()), [{"name": "r1", "weights_bytes": 690 * GB, "quantization": "w8a8", "config": R1}])
     )
-    assert "r1      npu-01  head 0    0-7    TP4 DP4 EP  plugin  8000 13389 60000-60015  1.0 GiB" in shown
-    assert "r1      npu-02  member 1  0-7    TP4 DP4 EP  plugin  60000-60015             1.0 GiB" in shown
+    assert "r1      npu-01  head 0    0-7    TP4 DP4 EP  plugin  8000 13389 60000-60031  1.0 GiB" in shown
+    assert "r1      npu-02  member 1  0-7    TP4 DP4 EP  plugin  60000-60031             1.0 GiB" in shown
     assert shown.count("the fewest on which the weights fit") == 1
 
 

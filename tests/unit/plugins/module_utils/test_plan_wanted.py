@@ -53,7 +53,7 @@ def test_what_the_person_says_wins():
     )
     assert (one.asked.tensor, one.asked.data, one.asked.giver, one.asked.utilization, one.asked.hosts) == (8, 2, "given", 0.8, 2)
     assert (one.model.weights, one.soc, one.model_name, one.env["HCCL_OP_EXPANSION_MODE"]) == (7, "a2", "X", "AICPU")
-    assert one.ports == {"serving": 9000, "data_parallel_rpc": 4000, "hccl": "50000-50015"}
+    assert one.ports == {"serving": 9000, "data_parallel_rpc": 4000, "hccl": "50000-50031"}
 
 
 def test_sizes_among_the_options_of_a_recipe_count_where_its_layout_is_silent():
