@@ -53,7 +53,7 @@ test-recipes: ## Every command line of the recipes, by the argument parser of ex
 test-hosts: ## Molecule scenarios in which bare servers of several distributions become Ascend hosts
 	@scripts/test.sh hosts
 
-groups: ## Engines over several hosts with the real engine in Docker, by hand: a quarter of an hour
+groups: ## Engines over several hosts in Docker with the real engine, and with real Ray, by hand: half an hour
 	@scripts/test.sh groups
 
 bench: setup-dev ## Measurements, by hand: prints tables
