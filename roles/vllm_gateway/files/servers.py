@@ -24,21 +24,28 @@ MASTER = "/run/npufleet-gateway/master.sock"
 LOADED = "/run/npufleet-gateway/loaded"
 SECONDS = 30
 
+SECTION = re.compile(r"^backend (\S+)$", re.MULTILINE)
 SERVER = re.compile(r"^\s+server (\S+) (\S+):(\d+)(?:\s|$)", re.MULTILINE)
 # Columns of a row of `show servers state`, version 1 of the format.
-ENGINE, ADDRESS, NAME, PORT, COLUMNS = 3, 4, 17, 18, 19
+BACKEND, ENGINE, ADDRESS, NAME, PORT, COLUMNS = 1, 3, 4, 17, 18, 19
 
 
 def fit(text, config):
     """Saved states with the addresses and ports of the configuration: HAProxy believes the file and not the configuration (2.6, tried)."""
-    servers = {name: (address.strip("[]"), port) for name, address, port in SERVER.findall(config)}
+    # A server of the router may have the name of an engine.
+    _head, *sections = SECTION.split(config)
+    servers = {
+        (backend, name): (address.strip("[]"), port)
+        for backend, section in zip(sections[::2], sections[1::2])
+        for name, address, port in SERVER.findall(section)
+    }
     lines = ["1"]
     for line in text.splitlines()[1:]:
         row = line.split()
         if row[:1] == ["#"]:
             lines.append(line)
-        elif len(row) >= COLUMNS and row[ENGINE] in servers:
-            address, port = servers[row[ENGINE]]
+        elif len(row) >= COLUMNS and (row[BACKEND], row[ENGINE]) in servers:
+            address, port = servers[row[BACKEND], row[ENGINE]]
             if re.match(r"[0-9.]+$|.*:", address):
                 row[ADDRESS], row[NAME] = address, "-"
             else:
