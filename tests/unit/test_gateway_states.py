@@ -54,6 +54,11 @@ def test_engines_that_are_gone_are_forgotten(program):
     assert list(rows(program.fit(STATES, CONFIG.replace("server two", "server three")))) == ["one"]
 
 
+def test_a_server_of_another_backend_with_the_same_name_is_another_one(program):
+    config = CONFIG + "\nbackend router\n    server one 127.0.0.1:8406 check\n\nfrontend routed\n    bind 127.0.0.1:8407\n"
+    assert rows(program.fit(STATES, config))["one"][18] == "9001"
+
+
 def test_start(program, tmp_path):
     program.start()
     assert (tmp_path / "STATES").read_text() == "1\n" and (tmp_path / "LOADED").exists()

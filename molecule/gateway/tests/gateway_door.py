@@ -26,9 +26,9 @@ MASTER = "/run/npufleet-gateway/master.sock"
 class Stream(threading.Thread):
     """One streamed chat in the background; ``words`` grows, ``error`` is what ended it too early."""
 
-    def __init__(self, client, tokens):
+    def __init__(self, client, tokens, messages=MESSAGES):
         super().__init__(daemon=True)
-        self.client, self.tokens = client, tokens
+        self.client, self.tokens, self.messages = client, tokens, messages
         self.words, self.error = [], None
         self.first = threading.Event()
         self.start()
@@ -36,7 +36,7 @@ class Stream(threading.Thread):
 
     def run(self):
         try:
-            for chunk in self.client.chat.completions.create(model="tiny", messages=MESSAGES, max_tokens=self.tokens, stream=True):
+            for chunk in self.client.chat.completions.create(model="tiny", messages=self.messages, max_tokens=self.tokens, stream=True):
                 self.words.append(chunk.choices[0].delta.content.strip())
                 self.first.set()
         except Exception as exc:  # whatever it is, the test shows it
@@ -74,8 +74,8 @@ class Door:
         http = openai.DefaultHttpxClient(verify=self.trust, trust_env=False)
         return openai.OpenAI(base_url=self.url + "/v1", api_key=key, max_retries=0, timeout=60, http_client=http)
 
-    def stream(self, tokens, key=ALICE):
-        return Stream(self.client(key), tokens)
+    def stream(self, tokens, key=ALICE, messages=MESSAGES):
+        return Stream(self.client(key), tokens, messages)
 
     def ask(self, path, *options, key=ALICE):
         """Status and JSON of a request by curl on the host itself."""
