@@ -28,6 +28,7 @@ echo "systemd=$([ -d /run/systemd/system ] && echo yes)"
 routers=
 [ "$router" = 0 ] || routers="$router $((router + 1)) $((router + 2))"
 taken=
+# shellcheck disable=SC2086  # numbers
 for number in "$port" "$metrics" $routers; do
   [ "$number" != 0 ] || continue
   taken="$taken $(ss -Hltnp "sport = :$number" 2> /dev/null | while read -r _state _receive _send address _peer users; do
