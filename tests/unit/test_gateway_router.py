@@ -71,6 +71,11 @@ def test_the_beginning_of_a_prompt_fits_into_the_buffer_of_haproxy():
     assert all(fewer * 2 >= more for more, fewer in zip(blocks, blocks[1:]))
 
 
+def test_the_paths_of_the_router_have_an_order():
+    """A set has none, and each run would write another configuration."""
+    assert not re.search("intersect|difference|union", VARS["__vllm_gateway_router_paths"])
+
+
 @pytest.mark.parametrize("name", ["router", "serves-{{ engine.name }}"])
 def test_states_of_the_router_are_not_kept(name):
     """They are not drained by anybody; and a saved state would be believed before the first check."""
