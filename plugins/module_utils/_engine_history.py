@@ -53,15 +53,22 @@ Entry = t.Dict[str, t.Any]
 def remember(folder: str, options: Options, digest: str) -> None:
     """Note that the engine answered with these options. Those that were tried after an earlier time with the same are forgotten.
 
+    A part of a group is looked at in slices (``wait`` is False) until all parts are ready, and then once more: what counts is that all were.
+
     :raises OSError: the folder cannot be written
     """
+    if not options["wait"]:
+        return
     entries = _read(folder)
     if entries and entries[-1]["digest"] == digest:
         return
     known = [entry["digest"] for entry in entries]
     if digest in known:
         entries = entries[: known.index(digest)]
-    entries.append({"digest": digest, "options": {key: options[key] for key in RECORDED}})
+    launch = _parse(read_text(os.path.join(folder, LAUNCH_NAME)))
+    # Parts of a group that changed together started together; each alone cannot tell which specs belong to which.
+    since = launch.get("started_at") if isinstance(launch, dict) else None
+    entries.append({"digest": digest, "since": since, "options": {key: options[key] for key in RECORDED}})
     text = json.dumps(entries[-LENGTH:], sort_keys=True, indent=2) + "\n"
     write_text(os.path.join(folder, HISTORY_NAME), text, 0o600)
 
@@ -80,22 +87,34 @@ def restored(options: Options, folder: str) -> t.Dict[str, t.Any]:
             where=os.path.join(folder, HISTORY_NAME),
             remedy="Bring it to state started with options that work",
         )
-    launch = _document(os.path.join(folder, LAUNCH_NAME))
+    launch = _parse(read_text(os.path.join(folder, LAUNCH_NAME)))
     current = launch.get("digest") if isinstance(launch, dict) else None
     starting = isinstance(launch, dict) and launch.get("status") == "starting"
     back = [entry for entry in entries if (entry["digest"] == current) is starting]
     return dict(options, **(back or [entry for entry in entries if entry["digest"] != current] or entries)[-1]["options"])
 
 
-def _document(path: str) -> t.Any:
+def parse_entries(text: t.Optional[str]) -> t.List[Entry]:
+    """The specs of the text of history.json, the last one at the end; none where there is no such file, or somebody else wrote it."""
+    entries = _parse(text)
+    if isinstance(entries, list) and all(isinstance(entry, dict) and {"digest", "options"} <= set(entry) for entry in entries):
+        return entries
+    return []
+
+
+def parse_launch(text: t.Optional[str]) -> t.Optional[str]:
+    """The digest of the spec in place by the text of launch.json; None where a launch was interrupted, or there was none."""
+    launch = _parse(text)
+    digest = launch.get("digest") if isinstance(launch, dict) else None
+    return digest if isinstance(digest, str) else None
+
+
+def _parse(text: t.Optional[str]) -> t.Any:
     """What cannot be read was written by somebody else, and means nothing."""
     with contextlib.suppress(ValueError):
-        return json.loads(read_text(path) or "null")
+        return json.loads(text or "null")
     return None
 
 
 def _read(folder: str) -> t.List[Entry]:
-    entries = _document(os.path.join(folder, HISTORY_NAME))
-    if isinstance(entries, list) and all(isinstance(entry, dict) and {"digest", "options"} <= set(entry) for entry in entries):
-        return entries
-    return []
+    return parse_entries(read_text(os.path.join(folder, HISTORY_NAME)))

@@ -8,7 +8,13 @@ import json
 import stat
 
 import pytest
-from ansible_collections.npufleet.ascend.plugins.module_utils._engine_history import HISTORY_NAME, remember, restored
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_history import (
+    HISTORY_NAME,
+    parse_entries,
+    parse_launch,
+    remember,
+    restored,
+)
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.engine_fakes import KEY, params
 
@@ -62,6 +68,29 @@ def test_only_the_present_and_the_one_before_are_kept(tmp_path):
         remember(str(tmp_path), image(name), digest)
     assert back(tmp_path, "3")["container"] == {"image": "two"}
     assert '"one"' not in (tmp_path / HISTORY_NAME).read_text()
+
+
+def test_a_part_of_a_group_is_remembered_only_when_all_are_ready(tmp_path):
+    remember(str(tmp_path), dict(image("one"), wait=False), "1")
+    assert not (tmp_path / HISTORY_NAME).exists()
+    remember(str(tmp_path), image("one"), "1")
+    assert [entry["digest"] for entry in parse_entries((tmp_path / HISTORY_NAME).read_text())] == ["1"]
+
+
+def test_it_is_noted_since_when_a_spec_runs(tmp_path):
+    for number, name in enumerate(("one", "two")):
+        (tmp_path / "launch.json").write_text(json.dumps({"digest": str(number), "started_at": 10.0 * number}))
+        remember(str(tmp_path), image(name), str(number))
+    assert [entry["since"] for entry in parse_entries((tmp_path / HISTORY_NAME).read_text())] == [0.0, 10.0]
+
+
+@pytest.mark.parametrize("text", [None, "", "{", "[]", '{"digest": null}', '{"digest": 1}'])
+def test_a_launch_that_tells_no_spec(text):
+    assert parse_launch(text) is None
+
+
+def test_a_launch_tells_the_spec_in_place():
+    assert parse_launch('{"digest": "1", "status": "failed"}') == "1"
 
 
 def test_where_it_is_and_what_the_call_is_about_stay_those_of_the_call(tmp_path):
