@@ -122,7 +122,7 @@ def test_make_targets_that_are_named_exist(name):
 def test_readme_lists_every_playbook_role_and_module():
     listed = {pathlib.PurePath(path).stem for path in LINK.findall(text_of("README.md")) if path.startswith("playbooks/")}
     # Parts of the others, which do nothing useful by themselves.
-    parts = {"site", "targets", "layers_preflight", "needs", "offline", "plan_engines"}
+    parts = {"site", "targets", "layers_preflight", "needs", "offline", "plan_engines", "batches"}
     assert listed == {path.stem for path in (ROOT / "playbooks").glob("*.yml")} - parts
     roles = {path.split("/")[1] for path in LINK.findall(text_of("README.md")) if path.startswith("roles/")}
     assert roles == {path.name for path in (ROOT / "roles").iterdir()}
