@@ -3,7 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """An engine of a few lines: `vllm serve` with /health, /v1/models, /version and completions, and the faults that tests need.
 
-The fault is read from fault.json beside bin/: {"mode": "die" | "hang" | "broken_completion" | "wrong_model", "log": [lines], "after": seconds}.
+The fault is read from fault.json beside bin/: {"mode": "die" | "hang" | "broken_completion" | "wrong_model", "log": [lines], "after": seconds},
+and with "when": [words] only where the command has all of them, so that a new version fails and the old one does not.
+A streamed answer has max_tokens events, TOKEN_SECONDS apart; an engine that is stopped cuts it off, as vLLM does without --shutdown-timeout.
 STANDIN_WORKERS processes named standin-worker outlive an engine that is killed, unless its service manager ends them.
 """
 
@@ -23,12 +25,14 @@ from vllm.entrypoints.launchers.cli_args import make_arg_parser
 from vllm.utils.argparse_utils import FlexibleArgumentParser
 
 START_SECONDS = float(os.environ.get("STANDIN_START_SECONDS", "0.5"))
+TOKEN_SECONDS = 0.05
 WORKERS = int(os.environ.get("STANDIN_WORKERS", "0"))
 
 
 def read_fault() -> dict:
     path = pathlib.Path(__file__).resolve().parents[2] / "fault.json"
-    return json.loads(path.read_text()) if path.exists() else {}
+    fault = json.loads(path.read_text()) if path.exists() else {}
+    return fault if set(fault.get("when", [])) <= set(sys.argv) else {}
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -55,9 +59,21 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(500, {"error": {"message": "EngineCore encountered an issue.", "code": 500}})
         elif body.get("model") != self.model:
             self.answer(404, {"error": {"message": "The model does not exist.", "code": 404}})
+        elif body.get("stream"):
+            self.stream(int(body.get("max_tokens") or 16))
         else:
             choice = {"index": 0, "message": {"role": "assistant", "content": "stand-in"}, "finish_reason": "stop"}
             self.answer(200, {"model": self.model, "choices": [choice], "usage": {"prompt_tokens": 4, "completion_tokens": 2}})
+
+    def stream(self, tokens: int) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        for place in range(tokens):
+            choice = {"index": 0, "text": "stand-in ", "finish_reason": "length" if place == tokens - 1 else None}
+            self.wfile.write("data: {0}\n\n".format(json.dumps({"model": self.model, "choices": [choice]})).encode())
+            time.sleep(TOKEN_SECONDS)
+        self.wfile.write(b"data: [DONE]\n\n")
 
     def allowed(self) -> bool:
         key = os.environ.get("VLLM_API_KEY")
