@@ -66,6 +66,9 @@ _value:
     kept:
       description: Whether it would be launched, and was refused.
       type: bool
+    waits:
+      description: Whether nothing is to be launched and the head was never ready, as after a run that was interrupted.
+      type: bool
     reasons:
       description: Why, one sentence for each difference.
       type: list

@@ -23,7 +23,8 @@ def plan_group(names: t.Sequence[str], parts: t.Sequence[Part], restart: bool, r
     :param parts: the result ``engine`` of vllm_engine with state started, in check mode, of each host
     :param restart: a restart was asked for, which is its own consent
     :param replace: consent to end the requests of a group that serves; None where nobody said
-    :returns: ``launch`` (all parts, anew), ``asks`` (consent is missing), ``kept`` (it was refused) and ``reasons``, one sentence each
+    :returns: ``launch`` (all parts, anew), ``asks`` (consent is missing), ``kept`` (it was refused), ``waits`` (nothing is to be launched, and
+        the head of what runs has never been ready) and ``reasons``, one sentence each
     """
     reasons = _reasons(names, parts)
     interrupts = bool(parts[0]["pid"]) and parts[0]["ready_seconds"] is not None and not restart
@@ -32,6 +33,7 @@ def plan_group(names: t.Sequence[str], parts: t.Sequence[Part], restart: bool, r
         "launch": due and not (interrupts and replace is False),
         "asks": due and interrupts and replace is None,
         "kept": due and interrupts and replace is False,
+        "waits": not due and parts[0]["ready_seconds"] is None,
         "reasons": reasons or (["a restart was asked for"] if restart else []),
     }
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import http.server
+import importlib.util
 import io
 import json
 import os
@@ -19,6 +20,7 @@ import tarfile
 import threading
 import typing as t
 
+import pytest
 from functional_host import ROOT, Bench
 
 NAME = "npufleet-functional-docker-demo"
@@ -41,6 +43,20 @@ def docker(*words: str, check: bool = True) -> str:
     done = subprocess.run(["docker", *words], capture_output=True, text=True, timeout=120, check=False)
     assert not check or done.returncode == 0, done.stderr
     return done.stdout + done.stderr
+
+
+def need_docker() -> None:
+    """What is missing is said loudly, and is a failure where nothing may be skipped (see scripts/test.sh)."""
+    done = subprocess.run([str(ROOT / "scripts/docker_engine.sh"), "ensure"], capture_output=True, text=True, timeout=300, check=False)
+    reason = done.stderr if done.returncode else ""
+    if os.geteuid() != 0:
+        reason = "making device nodes needs root"
+    if importlib.util.find_spec("docker") is None:
+        reason = "the Docker SDK for Python is not installed (requirements-dev.txt)"
+    if reason and (os.environ.get("NPUFLEET_NO_SKIP") or done.returncode not in (0, 3)):
+        pytest.fail(reason)
+    if reason:
+        pytest.skip(reason)
 
 
 def build_image(folder: pathlib.Path) -> None:

@@ -6,37 +6,24 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import typing as t
 
 import pytest
-from docker_host import IMAGE, NAME, STANDIN, DockerBench, Registry, build_image, docker, make_driver, make_nodes
-from functional_host import KEY, ROOT
+import yaml
+from docker_host import IMAGE, NAME, STANDIN, DockerBench, Registry, build_image, docker, make_driver, make_nodes, need_docker
+from functional_host import KEY
 
 ARGS = {"max_model_len": 512, "max_num_seqs": 8, "enforce_eager": True}
 CHANGED = dict(ARGS, max_model_len=256)
-
-
-def need_docker() -> None:
-    """What is missing is said loudly, and is a failure where nothing may be skipped (see scripts/test.sh)."""
-    done = subprocess.run([str(ROOT / "scripts/docker_engine.sh"), "ensure"], capture_output=True, text=True, timeout=300, check=False)
-    reason = done.stderr if done.returncode else ""
-    if os.geteuid() != 0:
-        reason = "making device nodes needs root"
-    if importlib.util.find_spec("docker") is None:
-        reason = "the Docker SDK for Python is not installed (requirements-dev.txt)"
-    if reason and (os.environ.get("NPUFLEET_NO_SKIP") or done.returncode not in (0, 3)):
-        pytest.fail(reason)
-    if reason:
-        pytest.skip(reason)
 
 
 @pytest.fixture(scope="module")
@@ -343,3 +330,39 @@ def test_a_container_of_somebody_else_is_left_alone(bench: DockerBench) -> None:
     result = bench.engine()
     assert "is not this engine's" in result["msg"]
     assert bench.inspect()["Config"]["Labels"].get("npufleet.ascend.spec") is None
+
+
+def test_the_role_brings_an_engine_to_another_image_and_back(bench: DockerBench) -> None:
+    """Both images are on the host, so that nothing is to be fetched; and the engine is replaced all the same."""
+
+    def role(entry: str, tag: str) -> bool:
+        variables = {
+            "ansible_python_interpreter": sys.executable,
+            "vllm_engine_accelerator": "cpu",
+            "vllm_engine_runtime": "docker",
+            "vllm_engine_image": "{0}:{1}".format(IMAGE, tag),
+            "vllm_engine_container": {"name": NAME, "shm_bytes": 256 << 20},
+            "vllm_engine_home": str(bench.home),
+            "vllm_engine_name": "demo",
+            "vllm_engine_model": str(bench.model),
+            "vllm_engine_port": bench.port,
+            "vllm_engine_args": ARGS,
+            "vllm_engine_replace": True,
+            "vllm_engine_wait_timeout": 60,
+            "vllm_engine_stop_timeout": 5,
+        }
+        task = {"ansible.builtin.include_role": {"name": "npufleet.ascend.vllm_engine", "tasks_from": entry}}
+        play = {"hosts": "localhost", "connection": "local", "gather_facts": False, "vars": variables, "tasks": [task]}
+        (bench.folder / "role.yml").write_text(yaml.safe_dump([play]))
+        done = bench.run("ansible-playbook", str(bench.folder / "role.yml"))
+        assert done.returncode == 0, bench.output
+        return " changed=0 " not in bench.output
+
+    def image() -> str:
+        return bench.inspect()["Config"]["Image"].rpartition(":")[2]
+
+    assert role("main", "one") and image() == "one"
+    assert role("upgrade", "two") and image() == "two"
+    assert not role("upgrade", "two")
+    assert role("rollback", "two") and image() == "one"
+    assert not role("rollback", "two")

@@ -44,13 +44,14 @@ def test_one_part_that_is_not_as_it_should_means_all(parts, reasons, serves):
     plans = {replace: plan_group(NAMES, parts, False, replace) for replace in (None, True, False)}
     assert {replace: plan["reasons"] for replace, plan in plans.items()} == dict.fromkeys(plans, reasons)
     due = bool(reasons)
-    assert plans[True] == {"launch": due, "asks": False, "kept": False, "reasons": reasons}
-    assert plans[None] == {"launch": due, "asks": due and serves, "kept": False, "reasons": reasons}
-    assert plans[False] == {"launch": due and not serves, "asks": False, "kept": due and serves, "reasons": reasons}
+    common = {"reasons": reasons, "waits": not due and not serves}
+    assert plans[True] == dict(common, launch=due, asks=False, kept=False)
+    assert plans[None] == dict(common, launch=due, asks=due and serves, kept=False)
+    assert plans[False] == dict(common, launch=due and not serves, asks=False, kept=due and serves)
 
 
 @pytest.mark.parametrize("replace", [None, True, False])
 def test_a_restart_that_was_asked_for_is_its_own_consent(replace):
     plan = plan_group(NAMES, [part()] * 3, True, replace)
-    assert plan == {"launch": True, "asks": False, "kept": False, "reasons": ["a restart was asked for"]}
+    assert plan == {"launch": True, "asks": False, "kept": False, "waits": False, "reasons": ["a restart was asked for"]}
     assert plan_group(NAMES, [part(), GONE, part()], True, replace)["reasons"] == ["npu-02: it does not run"]
