@@ -83,7 +83,8 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._engine_group impo
 
 def vllm_group_plan(names: t.Iterable[str], parts: t.Iterable[t.Any], restart: t.Any = False, replace: t.Any = None) -> t.Dict[str, t.Any]:
     """Return the plan."""
-    return plan_group(list(names), list(parts), boolean(restart), None if replace is None else boolean(replace))
+    # ansible-core 2.17 makes an empty text of a variable that is null.
+    return plan_group(list(names), list(parts), boolean(restart), None if replace in (None, "") else boolean(replace))
 
 
 class FilterModule:

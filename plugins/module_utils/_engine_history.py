@@ -55,17 +55,21 @@ def remember(folder: str, options: Options, digest: str) -> None:
 
     A part of a group is looked at in slices (``wait`` is False) until all parts are ready, and then once more: what counts is that all were.
 
+    :param digest: that of the spec of this call, for an engine whose launch has left no record
     :raises OSError: the folder cannot be written
     """
     if not options["wait"]:
         return
+    launched = read_text(os.path.join(folder, LAUNCH_NAME))
+    # A call that only waits does not run CANN's scripts, so the digest of its own spec is another one.
+    digest = parse_launch(launched) or digest
     entries = _read(folder)
     if entries and entries[-1]["digest"] == digest:
         return
     known = [entry["digest"] for entry in entries]
     if digest in known:
         entries = entries[: known.index(digest)]
-    launch = _parse(read_text(os.path.join(folder, LAUNCH_NAME)))
+    launch = _parse(launched)
     # Parts of a group that changed together started together; each alone cannot tell which specs belong to which.
     since = launch.get("started_at") if isinstance(launch, dict) else None
     entries.append({"digest": digest, "since": since, "options": {key: options[key] for key in RECORDED}})

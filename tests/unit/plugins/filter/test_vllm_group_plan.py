@@ -21,3 +21,8 @@ def test_words_of_an_inventory_are_understood(replace, launch):
 def test_a_restart():
     assert vllm_group_plan(["npu-01"], [PART], restart=True)["launch"] is True
     assert vllm_group_plan(["npu-01"], [PART])["launch"] is False
+
+
+@pytest.mark.parametrize("replace", [None, ""])
+def test_nobody_said(replace):
+    assert vllm_group_plan(["npu-01", "npu-02"], [PART, dict(PART, action="start")], replace=replace)["asks"] is True

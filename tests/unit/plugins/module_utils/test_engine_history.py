@@ -77,6 +77,13 @@ def test_a_part_of_a_group_is_remembered_only_when_all_are_ready(tmp_path):
     assert [entry["digest"] for entry in parse_entries((tmp_path / HISTORY_NAME).read_text())] == ["1"]
 
 
+def test_what_counts_is_the_spec_that_was_launched(tmp_path):
+    """Without CANN's scripts, which a call that waits does not run, the spec is another one."""
+    (tmp_path / "launch.json").write_text(json.dumps({"digest": "with CANN"}))
+    remember(str(tmp_path), image("one"), "without")
+    assert [entry["digest"] for entry in parse_entries((tmp_path / HISTORY_NAME).read_text())] == ["with CANN"]
+
+
 def test_it_is_noted_since_when_a_spec_runs(tmp_path):
     for number, name in enumerate(("one", "two")):
         (tmp_path / "launch.json").write_text(json.dumps({"digest": str(number), "started_at": 10.0 * number}))
