@@ -229,6 +229,10 @@ def test_an_upgrade_that_was_interrupted_is_finished_by_the_next(fleet: Fleet) -
 
 
 def test_rollback_brings_all_parts_back(fleet: Fleet) -> None:
+    before = fleet.pids()
+    done, counts = fleet.play("rollback", BROKEN, "--check")
+    assert done and changed(counts) == ALL, fleet.output
+    assert fleet.pids() == before and fleet.gateway.serving() == HEADS
     with fleet.clients() as clients:
         done, _counts = fleet.play("rollback", BROKEN)
     assert done and clients.failed() == [], fleet.output
@@ -252,3 +256,35 @@ def test_a_part_that_cannot_go_back_holds_all(fleet: Fleet) -> None:
         "the engine q goes back on all of a1, a2 or on none, and a2 has no earlier spec that answered; nothing was changed" in fleet.output
     )
     assert fleet.pids() == before and fleet.gateway.serving() == HEADS
+
+
+def test_a_launch_that_an_interrupted_run_has_not_waited_for_is_waited_for(fleet: Fleet) -> None:
+    """As a run leaves them that was killed after the start of the parts: drained, and not yet known to be ready."""
+    before = fleet.pids()
+    fleet.gateway.tell("set server engines/a1 state drain")
+    for host in GROUPS["a"]:
+        path = fleet.folder / host / "engines" / NAME / "launch.json"
+        path.write_text(json.dumps(dict(fleet.record(host), status="starting", ready_seconds=None)))
+        (path.parent / "history.json").unlink()
+    done, counts = fleet.play("upgrade", BETTER)
+    assert done and changed(counts) == {"a1"}, fleet.output
+    assert fleet.pids() == before and fleet.gateway.serving() == HEADS
+    for host in GROUPS["a"]:
+        assert fleet.record(host)["status"] == "ready"
+        assert (fleet.folder / host / "engines" / NAME / "history.json").exists(), "something to go back to"
+
+
+def test_an_engine_that_does_not_come_back_either_is_told_and_healed_by_the_next_run(fleet: Fleet) -> None:
+    before = fleet.pids()
+    (fleet.folder / "a2/venv/fault.json").write_text(json.dumps({"mode": "die"}))
+    with fleet.clients() as clients:
+        done, _counts = fleet.play("upgrade", BROKEN)
+        (fleet.folder / "a2/venv/fault.json").unlink()
+        assert not done
+        assert "The engine q does not serve, as it did not come back to the spec of before either; why is told above." in fleet.output
+        assert fleet.gateway.serving() == {"b1"}
+        done, counts = fleet.play("upgrade", BETTER)
+    assert done and clients.failed() == [], fleet.output
+    assert changed(counts) == {"a1", "a2"} and fleet.specs() == dict.fromkeys(ORDER, 16)
+    assert fleet.gateway.serving() == HEADS
+    assert (fleet.pids()["b1"], fleet.pids()["b2"]) == (before["b1"], before["b2"])
