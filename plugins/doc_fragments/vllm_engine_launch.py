@@ -55,7 +55,7 @@ options:
     description:
       - Whether to call again until the engine is ready. V(false) comes back after at most O(wait_slice), which may be V(0), and RV(engine.ready) tells
         how far it is; that it is not ready yet is no failure before O(wait_timeout).
-      - With V(false) nothing is noted for O(state=restored) to go back to; the call that finds the engine ready notes it.
+      - With V(false) nothing is noted that O(state=restored) could go back to; a call with V(true) that finds the engine ready notes it.
       - A later call goes on waiting for the same launch and does not touch it; with O(state=ready) it certainly does not.
     type: bool
     default: true
