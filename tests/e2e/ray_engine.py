@@ -45,7 +45,7 @@ def cluster(world: int) -> t.List[t.Any]:
     """Connect, wait for the chips, start the actors; return what waits for their end."""
     ray.init(address=None)
     print("the cluster has {0} of {1} NPUs".format(ray.cluster_resources().get("NPU", 0), world), flush=True)
-    bundles: t.List[t.Dict[str, float]] = [{"NPU": 1.0} for _ in range(world)]
+    bundles: t.List[t.Dict[str, float]] = [{"NPU": 1.0} for _rank in range(world)]
     bundles[0]["node:" + os.environ["VLLM_HOST_IP"]] = 0.001
     group = placement_group(bundles, strategy="PACK")
     ready = group.ready()

@@ -14,6 +14,7 @@ import tempfile
 import typing as t
 
 import pytest
+from docker_host import IMAGE, build_image, docker, need_docker
 from functional_host import ROOT, Bench
 
 
@@ -41,3 +42,11 @@ def bench(prepared: pathlib.Path) -> t.Iterator[Bench]:
     if (folder / "home" / "supervisor").exists():
         bench.engine(state="absent")
     shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[None]:
+    need_docker()
+    build_image(tmp_path_factory.mktemp("image") / "context")
+    yield
+    docker("image", "rm", "--force", IMAGE + ":one", IMAGE + ":two", IMAGE + ":moving", check=False)

@@ -16,15 +16,14 @@ import typing as t
 
 import pytest
 from bundle_host import Registry, Site, need
-from docker_host import IMAGE, docker
+from docker_host import IMAGE, docker, need_docker
 from functional_host import free_port
-from test_docker_engine import images, need_docker  # noqa: F401, the fixture
 
 NAME = "npufleet-functional-docker-bundle"
 
 
 @pytest.fixture()
-def registry(images: None, tmp_path: pathlib.Path) -> t.Iterator[Registry]:  # noqa: F811
+def registry(images: None, tmp_path: pathlib.Path) -> t.Iterator[Registry]:
     need("skopeo", "skopeo")
     (tmp_path / "registry").mkdir()
     registry = Registry(tmp_path / "registry")

@@ -16,8 +16,7 @@ import typing as t
 
 import pytest
 from bundle_host import PLATFORM, SECRET, Registry, Site, need
-from docker_host import docker
-from test_docker_engine import need_docker
+from docker_host import docker, need_docker
 
 ARCH = {"x86_64": "amd64", "aarch64": "arm64"}[os.uname().machine]
 OTHER = {"amd64": "aarch64", "arm64": "x86_64"}[ARCH]

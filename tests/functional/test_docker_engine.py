@@ -19,19 +19,11 @@ import typing as t
 
 import pytest
 import yaml
-from docker_host import IMAGE, NAME, STANDIN, DockerBench, Registry, build_image, docker, make_driver, make_nodes, need_docker
+from docker_host import IMAGE, NAME, STANDIN, DockerBench, Registry, docker, make_driver, make_nodes
 from functional_host import KEY
 
 ARGS = {"max_model_len": 512, "max_num_seqs": 8, "enforce_eager": True}
 CHANGED = dict(ARGS, max_model_len=256)
-
-
-@pytest.fixture(scope="module")
-def images(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[None]:
-    need_docker()
-    build_image(tmp_path_factory.mktemp("image") / "context")
-    yield
-    docker("image", "rm", "--force", IMAGE + ":one", IMAGE + ":two", IMAGE + ":moving", check=False)
 
 
 @pytest.fixture()

@@ -16,10 +16,10 @@ import time
 import typing as t
 
 import pytest
-from docker_host import IMAGE, NAME, STANDIN, DockerBench, build_image, docker, make_driver, make_nodes
+from docker_host import IMAGE, NAME, STANDIN, DockerBench, make_driver, make_nodes
 from functional_host import KEY
 from podman_host import Podman, missing
-from test_docker_engine import ARGS, CHANGED, everything, need_docker, wait_for
+from test_docker_engine import ARGS, CHANGED, everything, wait_for
 
 
 class PodmanBench(DockerBench):
@@ -40,20 +40,17 @@ class PodmanBench(DockerBench):
 
 
 @pytest.fixture(scope="module")
-def podman(tmp_path_factory: pytest.TempPathFactory) -> t.Iterator[Podman]:
-    need_docker()  # it builds the images
+def podman(images: None) -> t.Iterator[Podman]:
     reason = missing()
     if reason and os.environ.get("NPUFLEET_NO_SKIP"):
         pytest.fail(reason)
     if reason:
         pytest.skip(reason)
-    build_image(tmp_path_factory.mktemp("image") / "context")
     with tempfile.TemporaryDirectory(prefix="npuf-") as folder:
         service = Podman(pathlib.Path(folder))
         service.load(IMAGE + ":one", IMAGE + ":two")
         yield service
         service.close()
-    docker("image", "rm", "--force", IMAGE + ":one", IMAGE + ":two", check=False)
 
 
 @pytest.fixture()

@@ -26,9 +26,9 @@ MASTER = "/run/npufleet-gateway/master.sock"
 class Stream(threading.Thread):
     """One streamed chat in the background; ``words`` grows, ``error`` is what ended it too early."""
 
-    def __init__(self, client, tokens, messages=MESSAGES):
+    def __init__(self, client, tokens, messages=None):
         super().__init__(daemon=True)
-        self.client, self.tokens, self.messages = client, tokens, messages
+        self.client, self.tokens, self.messages = client, tokens, messages or MESSAGES
         self.words, self.error = [], None
         self.first = threading.Event()
         self.start()
@@ -74,7 +74,7 @@ class Door:
         http = openai.DefaultHttpxClient(verify=self.trust, trust_env=False)
         return openai.OpenAI(base_url=self.url + "/v1", api_key=key, max_retries=0, timeout=60, http_client=http)
 
-    def stream(self, tokens, key=ALICE, messages=MESSAGES):
+    def stream(self, tokens, key=ALICE, messages=None):
         return Stream(self.client(key), tokens, messages)
 
     def ask(self, path, *options, key=ALICE):

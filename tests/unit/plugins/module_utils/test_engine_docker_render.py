@@ -255,7 +255,8 @@ def test_a_node_of_ray_behind_the_lines_of_the_container():
 
 
 def test_a_host_that_runs_ray_alone_publishes_nothing():
-    member = spec(**dict(FULL, ray=dict(RAY, node_address="192.0.2.2"), container=dict(NPU, network="fleet", shm_bytes=1 << 30)))
+    part, container = dict(RAY, node_address="192.0.2.2"), dict(NPU, network="fleet", shm_bytes=1 << 30)
+    member = spec(**{**FULL, "ray": part, "container": container})
     words = command(member)
     assert "serve" not in words
     assert "--object-store-memory={0}".format(1 << 29) in words

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import os
 import pwd
+import stat
 
 import pytest
 from ansible_collections.npufleet.ascend.plugins.module_utils import _user_access
 from ansible_collections.npufleet.ascend.plugins.module_utils._user_access import AccessError, Need, check_access, first_refused
 
 READ = os.R_OK | os.X_OK
+READ_ALL = 0o755
 
 
 @pytest.fixture()
@@ -28,7 +30,10 @@ def place(tmp_path):
     """A folder that all may enter, also from above, where pytest keeps its own private."""
     folder = tmp_path
     while folder != folder.parent and os.stat(str(folder)).st_uid == os.geteuid():
-        folder.chmod(0o755)
+        mode = stat.S_IMODE(os.stat(str(folder)).st_mode)
+        # Those of the machine, such as /tmp, are as they should be.
+        if mode & READ_ALL != READ_ALL:
+            folder.chmod(mode | READ_ALL)
         folder = folder.parent
     (tmp_path / "model").mkdir(mode=0o755)
     (tmp_path / "model" / "weights").write_text("x")
