@@ -162,11 +162,11 @@ recipes() {
   python scripts/generate_recipe_options.py .cache/recipe-parsers --check
 }
 
-# Real engines on "several hosts" of this machine, which compile for minutes; the same tasks run with stand-in engines in "functional".
+# Real engines in containers and on "several hosts" of this machine, which compile for minutes; the same tasks run with stand-in engines in "functional".
 groups() {
   say "groups"
   docker_answers || return 0
-  NPUFLEET_E2E_SYSTEMD=1 python -m pytest tests/e2e/test_engine_group.py tests/e2e/test_engine_ray.py -q -s
+  NPUFLEET_E2E_SYSTEMD=1 python -m pytest tests/e2e/test_engine_group.py tests/e2e/test_engine_container.py tests/e2e/test_engine_ray.py -q -s
 }
 
 docker_answers() {
