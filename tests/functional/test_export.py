@@ -19,7 +19,6 @@ import yaml
 from docker_host import NAME, DockerBench, docker
 from functional_host import KEY
 
-images = test_docker_engine.images
 bench = test_docker_engine.bench
 # The oldest, one of a time between, and the newest that the validator has.
 VERSIONS = ("1.25", "1.31", "1.37")
