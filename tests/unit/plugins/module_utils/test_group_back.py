@@ -7,73 +7,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_collections.npufleet.ascend.plugins.module_utils._engine_history import HISTORY_NAME, LAUNCH_NAME, remember
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_history import HISTORY_NAME
 from ansible_collections.npufleet.ascend.plugins.module_utils._group_back import plan_back
 from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.engine_fakes import params
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-HOSTS = ["a", "b"]
-DAY = 86400.0
-
-
-class Part:
-    """What a host keeps of its part, as the module writes it; time passes only by launches."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.spec = None
-        folder.mkdir(parents=True)
-
-    def define(self, spec, status="stopped"):
-        self.spec = spec
-        known = self.record()
-        self.write(dict(known, digest=spec, status=status))
-
-    def start(self, when):
-        self.write(dict(self.record(), status="starting", started_at=when))
-
-    def answer(self):
-        self.write(dict(self.record(), status="ready"))
-        remember(str(self.folder), params(env={"SPEC": self.spec}), self.spec)
-
-    def record(self):
-        path = self.folder / LAUNCH_NAME
-        return json.loads(path.read_text()) if path.exists() else {}
-
-    def write(self, record):
-        (self.folder / LAUNCH_NAME).write_text(json.dumps(record))
-
-    def kept(self):
-        return tuple(path.read_text() if path.exists() else None for path in (self.folder / HISTORY_NAME, self.folder / LAUNCH_NAME))
-
-
-class Group:
-    """Two parts on hosts whose clocks differ by some seconds."""
-
-    def __init__(self, folder):
-        self.parts = [Part(folder / name) for name in HOSTS]
-        self.now = 1000.0
-
-    def launch(self, *specs, until=None, skew=4.0):
-        """Stop and define all parts, start all, note all; ``until`` is the number of such steps before somebody interrupts it."""
-        steps = [lambda part=part, spec=spec: part.define(spec) for part, spec in zip(self.parts, specs)]
-        steps += [lambda place=place, part=part: part.start(self.now + place * skew) for place, part in enumerate(self.parts)]
-        steps += [part.answer for part in self.parts]
-        for step in steps[:until]:
-            step()
-        self.now += DAY
-
-    def plan(self):
-        return plan_back("q", HOSTS, [part.kept() for part in self.parts])
-
-    def target(self):
-        plan = self.plan()
-        assert plan["problem"] == ""
-        return tuple(options["env"]["SPEC"] for options in plan["target"]), plan["earlier"]
-
-    def answered(self):
-        return tuple(options["env"]["SPEC"] for options in self.plan()["answered"])
+from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.group_fakes import DAY, HOSTS, Group
 
 
 @pytest.fixture
@@ -168,28 +105,3 @@ def test_a_spec_of_another_number_of_hosts_is_none_for_this_group(tmp_path):
 
     plan = plan_back("q", HOSTS, [kept("12"), kept("12")])
     assert plan["target"] == [] and "the engine q was on 4 hosts before, and is on 2 now" in plan["problem"]
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.integers(1, 3), st.integers(1, 3), st.integers(0, 6)), min_size=1, max_size=6), st.floats(0, 20))
-def test_any_story(tmp_path_factory, story, skew):
-    """Whatever was launched and interrupted: the target is one that answered as a whole, and the way back has an end."""
-    group = Group(tmp_path_factory.mktemp("story") / "home")
-    group.launch("a0", "b0", skew=skew)
-    together = {("a0", "b0")}
-    for head, member, until in story:
-        specs = ("a{0}".format(head), "b{0}".format(member))
-        # Between the notes of two parts of one task nobody interrupts; a run that goes on would note the other.
-        group.launch(*specs, until=until if until < 5 else 6, skew=skew)
-        together |= {specs} if until >= 5 else set()
-    for _number in range(4):
-        plan = group.plan()
-        if plan["problem"]:
-            assert "no earlier spec" in plan["problem"]
-            return
-        target, earlier = group.target()
-        assert target in together
-        if not earlier:
-            return
-        group.launch(*target, skew=skew)
-    pytest.fail("it goes back for ever")
