@@ -14,6 +14,7 @@ import pytest
 import yaml
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_args import check_owned, normal_name
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_checks import on_capture_grid
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_history import RECORDED
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_names import CHIP_OF_GENERATION
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -242,3 +243,9 @@ def test_a_host_without_work_leaves_a_play_of_the_layers_before_its_tasks(number
     first, *rest = load("playbooks/layers.yml")[number]["tasks"]
     assert first["ansible.builtin.meta"] == "end_host"
     assert set(first["tags"]) == {tag for task in rest for tag in task["tags"]}
+
+
+@pytest.mark.parametrize("name", ["call", "group_recall"])
+def test_an_engine_is_called_with_all_that_is_kept_to_go_back_to(name):
+    (task,) = load("roles/vllm_engine/tasks/{0}.yml".format(name))
+    assert set(RECORDED) - set(task["npufleet.ascend.vllm_engine"]) == set()
