@@ -86,17 +86,25 @@ class Group(Bench):
             path.unlink()
 
 
-@pytest.fixture()
-def group(prepared: pathlib.Path) -> t.Iterator[Group]:
+AnyGroup = t.TypeVar("AnyGroup", bound=Group)
+
+
+def fresh(prepared: pathlib.Path, kind: t.Type[AnyGroup]) -> t.Iterator[AnyGroup]:
+    """A group in a folder of its own; whatever still runs in it is removed at the end."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="npuf-"))
     shutil.copytree(prepared / "models", folder / "models")
-    group = Group(folder)
+    group = kind(folder)
     yield group
     for name in group.hosts:
         if (folder / name / "supervisor").exists():
             home = {"home": str(folder / name), "venv": str(folder / name / "venv")}
             group.task({"npufleet.ascend.vllm_engine": group.options(name="q", state="absent", **home)})
     shutil.rmtree(folder)
+
+
+@pytest.fixture()
+def group(prepared: pathlib.Path) -> t.Iterator[Group]:
+    yield from fresh(prepared, Group)
 
 
 def changes(recap: t.Dict[str, t.Dict[str, int]]) -> t.List[int]:

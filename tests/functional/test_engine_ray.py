@@ -10,17 +10,15 @@ import copy
 import functools
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
-import tempfile
 import typing as t
 import urllib.request
 
 import pytest
 import ray_standin
 from functional_host import KEY, free_port
-from test_engine_group import HEAD, LOG, MEMBER, Group, changes, wait_for
+from test_engine_group import HEAD, LOG, MEMBER, Group, changes, fresh, wait_for
 
 ADDRESS = {HEAD: "127.0.0.2", MEMBER: "127.0.0.3"}
 ARGS = {"max_model_len": 512, "max_num_seqs": 8}
@@ -87,15 +85,7 @@ class RayGroup(Group):
 
 @pytest.fixture()
 def group(prepared: pathlib.Path) -> t.Iterator[RayGroup]:
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="npuf-"))
-    shutil.copytree(prepared / "models", folder / "models")
-    group = RayGroup(folder)
-    yield group
-    for name in group.hosts:
-        if (folder / name / "supervisor").exists():
-            home = {"home": str(folder / name), "venv": str(folder / name / "venv")}
-            group.task({"npufleet.ascend.vllm_engine": group.options(name="q", state="absent", **home)})
-    shutil.rmtree(folder)
+    yield from fresh(prepared, RayGroup)
 
 
 def test_the_head_and_ray_on_the_other_host_come_up_whole(group: RayGroup) -> None:
