@@ -258,10 +258,15 @@ class EngineTask:
         except NpufleetError as exc:
             if not check_mode:
                 raise
-            if str(exc) not in self._warn:
+            if str(exc) not in self._warn and not self._in_missing_venv(exc):
                 self._warn.append(str(exc))
             return False
         return True
+
+    def _in_missing_venv(self, exc: NpufleetError) -> bool:
+        """Whether it is about a file of an environment that is not there at all, of which one warning is enough."""
+        venv = (self._params["venv"] or "").rstrip("/")
+        return bool(venv) and not os.path.isdir(venv) and (exc.where or "").startswith(venv + "/")
 
     def _look_at_model(self, check_mode: bool) -> t.Tuple[int, ModelShape]:
         if check_mode and not os.path.exists(self._spec.model):

@@ -180,17 +180,22 @@ def test_check_mode_tolerates_what_earlier_tasks_would_have_made(host, monkeypat
     monkeypatch.setattr(os, "geteuid", lambda: 0)
 
     def no_manager(_spec):
-        raise RuntimeAdapterError("there is no supervisord in the virtual environment")
+        raise RuntimeAdapterError("there is no supervisord in the virtual environment", where=manager)
 
+    manager = str(host.folder)
     host.runtime.check = no_manager
     result = host.call(check=True, model="/no/such/model", venv="/no/such/venv", user="no-such-user-here")
     assert result["changed"]
     assert result["warn"] == [
         "the model folder /no/such/model does not exist yet, so it was not checked",
         "/no/such/venv/bin/vllm does not exist yet, so the options were not checked",
-        "there is no supervisord in the virtual environment.",
+        "there is no supervisord in the virtual environment. Where: {0}.".format(host.folder),
         "the host has no user no-such-user-here. Where: user. What to do: Make it first, or leave vllm_engine_user out.",
     ]
+    # One warning is enough for an environment that is not there at all.
+    manager = "/no/such/venv/bin/supervisord"
+    again = host.call(check=True, model="/no/such/model", venv="/no/such/venv", user="no-such-user-here")
+    assert again["warn"] == [result["warn"][0], result["warn"][1], result["warn"][3]]
 
 
 @pytest.mark.parametrize(
