@@ -127,6 +127,11 @@ class EngineSpec(t.NamedTuple):
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
+def engine_folder(params: t.Mapping[str, t.Any]) -> str:
+    """The folder below ``home`` that belongs to the engine."""
+    return params["home"].rstrip("/") + "/engines/" + params["name"]
+
+
 def build_spec(
     params: t.Mapping[str, t.Any], exists: t.Callable[[str], bool] = os.path.exists, cann: t.Optional[t.Mapping[str, str]] = None
 ) -> EngineSpec:
@@ -138,7 +143,7 @@ def build_spec(
     """
     _check_names(params)
     check_owned(params["args"])
-    folder = params["home"].rstrip("/") + "/engines/" + params["name"]
+    folder = engine_folder(params)
     container = build_container(params, folder, exists) if params["runtime"] == "docker" else None
     venv = (params["venv"] or "").rstrip("/")
     env = dict(ACCELERATOR_ENV[params["accelerator"]], **(_folders_env(venv, folder) if container is None else _container_env(folder)))

@@ -39,7 +39,7 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._engine_probe impo
     read_catalogue,
 )
 from ansible_collections.npufleet.ascend.plugins.module_utils._engine_set_env import cann_of, check_found, check_prefix, with_environment
-from ansible_collections.npufleet.ascend.plugins.module_utils._engine_spec import EngineSpec, build_spec
+from ansible_collections.npufleet.ascend.plugins.module_utils._engine_spec import EngineSpec, build_spec, engine_folder
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.plugins.module_utils._files import make_folders, write_text
 from ansible_collections.npufleet.ascend.plugins.module_utils._host import (
@@ -74,7 +74,8 @@ class EngineTask:
         # Only root can run a service as somebody else.
         params = params if os.geteuid() == 0 else dict(params, user=None)
         if params["state"] == "restored":
-            params = dict(restored(params, build_spec(params).working_directory), state="started")
+            # Whatever else the call says: a host that does not plan does not know it.
+            params = dict(restored(params, engine_folder(params)), state="started")
         self._params = params
         self._run = run
         self._clock = clock

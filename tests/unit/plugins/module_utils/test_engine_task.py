@@ -699,6 +699,15 @@ def test_an_upgrade_that_is_regretted_goes_back_once(host):
     assert host.call()["changed"] is False
 
 
+def test_what_comes_back_is_not_checked_against_the_options_of_the_call(host):
+    """rollback.yml plans nothing, so a container on NPUs has no devices in this call."""
+    host.call()
+    host.call(args={"max_model_len": 256}, replace=True)
+    unplanned = {"accelerator": "ascend", "runtime": "docker", "container": {"image": "none"}}
+    assert host.call(state="restored", replace=True, **unplanned)["changed"] is True
+    assert host.call()["changed"] is False
+
+
 class BareHost:
     """CANN on the host, read by a real bash where the task asks for it; everything else is that of host."""
 

@@ -22,6 +22,11 @@ def make_arg_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     parser.add_argument("--tensor-parallel-size", type=int, default=1)
     parser.add_argument("--pipeline-parallel-size", type=int, default=1)
     parser.add_argument("--data-parallel-size", type=int, default=1)
+    for name in ("data-parallel-rpc-port", "data-parallel-size-local", "data-parallel-start-rank", "master-port", "nnodes", "node-rank"):
+        parser.add_argument("--" + name, type=int)
+    for name in ("data-parallel-address", "master-addr"):
+        parser.add_argument("--" + name)
+    parser.add_argument("--api-server-count", type=int)
     parser.add_argument("--additional-config", type=json.loads)
     parser.add_argument("--compilation-config", type=json.loads)
     parser.add_argument("--gpu-memory-utilization", type=float, default=0.92)
