@@ -71,6 +71,19 @@ def test_a_change_of_one_engine_needs_consent_and_touches_no_other(run_playbook,
     assert recap(again)["changed"] == "0", again.stdout
 
 
+def test_it_goes_back_to_what_no_plan_knows(run_playbook, started):
+    before = started("first"), started("second")
+    tried = run_playbook("npufleet.ascend.rollback", "--extra-vars", "vllm_engine_replace=true", "--check", "--diff")
+    assert tried.returncode == 0 and recap(tried)["changed"] == "1" and (started("first"), started("second")) == before, tried.stdout
+    assert '-      "256"' in tried.stdout, tried.stdout
+    done = run_playbook("npufleet.ascend.rollback", "--extra-vars", "vllm_engine_replace=true")
+    assert done.returncode == 0 and recap(done)["changed"] == "1", done.stdout
+    assert started("first") == before[0] and started("second") != before[1]
+    assert recap(run_playbook("npufleet.ascend.rollback"))["changed"] == "0"
+    # The inventory asks for what it was before.
+    assert recap(run_playbook("npufleet.ascend.site"))["changed"] == "0"
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
