@@ -83,7 +83,7 @@ def test_the_role_runs_a_row_of_a_plan(bench: Bench) -> None:
     first = bench.run("ansible-playbook", str(playbook))
     assert first.returncode == 0, bench.output
     assert "changed=1" in first.stdout
-    assert "on /dev/davinci4 the engine demo, vllm-ascend 0.23.0.post1" in " ".join(first.stdout.split())
+    assert "on NPU chips 4 the engine demo, vllm-ascend 0.23.0.post1" in " ".join(first.stdout.split())
     launch = json.loads((bench.home / "engines" / "demo" / "launch.json").read_text())
     assert launch["spec"]["argv"][:4] == ["/usr/bin/nice", "-n", "1", str(bench.venv) + "/bin/vllm"]
     assert launch["spec"]["env"]["ASCEND_RT_VISIBLE_DEVICES"] == "4"

@@ -249,3 +249,12 @@ def test_a_host_without_work_leaves_a_play_of_the_layers_before_its_tasks(number
 def test_an_engine_is_called_with_all_that_is_kept_to_go_back_to(name):
     (task,) = load("roles/vllm_engine/tasks/{0}.yml".format(name))
     assert set(RECORDED) - set(task["npufleet.ascend.vllm_engine"]) == set()
+
+
+@pytest.mark.parametrize("path", ["playbooks/preflight.yml", "playbooks/deploy.yml", "playbooks/upgrade.yml"])
+def test_whoever_plans_an_engine_on_several_hosts_checks_them_before_it_acts(path):
+    imported = [play.get("ansible.builtin.import_playbook") for play in load(path)]
+    planned = imported.index("plan_engines.yml")
+    assert imported[planned + 1] == "precheck_groups.yml"
+    # What comes after it acts, or checks each engine.
+    assert None in imported[planned + 2 :]
