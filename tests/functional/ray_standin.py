@@ -38,7 +38,9 @@ def install(venv: pathlib.Path) -> None:
         path.chmod(0o755)
     parser = venv / "site/vllm/entrypoints/launchers/cli_args.py"
     option = '    parser.add_argument("--distributed-executor-backend", choices=["external_launcher", "mp", "ray", "uni"])\n'
-    parser.write_text(parser.read_text().replace("    return parser\n", option + "    return parser\n"))
+    # Those that join hosts without Ray; the engine has no use for them.
+    native = "".join('    parser.add_argument("--{0}")\n'.format(name) for name in ("nnodes", "node-rank", "master-addr", "master-port"))
+    parser.write_text(parser.read_text().replace("    return parser\n", option + native + "    return parser\n"))
 
 
 def connect(gcs: str) -> socket.socket:

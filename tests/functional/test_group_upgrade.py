@@ -37,36 +37,50 @@ SPECS = {"max_num_seqs": 8}
 
 
 class Fleet(Bench):
-    """Four homes, their inventory, and the gateway."""
+    """The homes of the hosts, their inventory, and the gateway."""
+
+    groups = GROUPS
+    order = ORDER
 
     def __init__(self, folder: pathlib.Path) -> None:
         super().__init__(folder)
-        self.ports = {group: free_port() for group in GROUPS}
-        self.gateway = GatewayHost(folder, {hosts[0]: self.ports[group] for group, hosts in GROUPS.items()})
-        self.hosts = {name: self._host(name) for name in ORDER}
+        self.ports = {group: free_port() for group in self.groups}
+        self.gateway = GatewayHost(folder, dict({hosts[0]: self.ports[group] for group, hosts in self.groups.items()}, **self.others()))
+        self.hosts = {name: self._host(name) for name in self.order}
 
     def _host(self, name: str) -> t.Dict[str, t.Any]:
         home = self.folder / name
         make = [sys.executable, str(ROOT / "molecule/shared/standin_engine/make_standin.py"), str(home / "venv")]
         subprocess.run(make, check=True)
         group = name[0]
-        member = name != GROUPS[group][0]
         return {
             "ansible_connection": "local",
+            "ansible_pipelining": True,
             "ansible_python_interpreter": sys.executable,
             "vllm_engine_home": str(home),
             "vllm_engine_venv": str(home / "venv"),
-            "vllm_engine_group": list(GROUPS[group]),
             "vllm_engine_port": self.ports[group],
+            **self.part(name, group),
+        }
+
+    def others(self) -> t.Dict[str, int]:
+        """More engines behind the gateway, which nobody upgrades: their ports by name."""
+        return {}
+
+    def part(self, name: str, group: str) -> t.Dict[str, t.Any]:
+        """What makes the host the head of its engine, or a member."""
+        member = name != self.groups[group][0]
+        return {
+            "vllm_engine_group": list(self.groups[group]),
+            "vllm_engine_accelerator": "cpu",
+            "vllm_engine_args": "{{ part | combine(wanted) }}",
             "vllm_engine_ready_url": "http://127.0.0.1:{0}".format(self.ports[group]) if member else None,
             "part": {"headless": True} if member else {},
         }
 
     def inventory(self, args: t.Dict[str, t.Any]) -> str:
         common = {
-            "vllm_engine_args": "{{ part | combine(wanted) }}",
             "wanted": dict({"max_model_len": 512}, **args),
-            "vllm_engine_accelerator": "cpu",
             "vllm_engine_install": False,
             "vllm_engine_recipe": None,
             "vllm_engine_name": NAME,
@@ -75,11 +89,16 @@ class Fleet(Bench):
             "vllm_engine_wait_timeout": 60,
             "vllm_engine_stop_timeout": 5,
             "vllm_engine_drain_timeout": 60,
+            **self.settings(),
         }
         groups = {"engines": {"hosts": self.hosts, "vars": common}, "gateways": {"hosts": {"gateway": self.gateway.variables()}}}
         path = self.folder / "inventory.yml"
         path.write_text(yaml.safe_dump(groups))
         return str(path)
+
+    def settings(self) -> t.Dict[str, t.Any]:
+        """More variables of all hosts."""
+        return {}
 
     def play(self, name: str, args: t.Dict[str, t.Any], *options: str) -> t.Tuple[bool, t.Dict[str, int]]:
         """Run a playbook of the collection; return whether it went well, and how many tasks of each host changed something."""
@@ -92,7 +111,7 @@ class Fleet(Bench):
         return json.loads((self.folder / host / "engines" / NAME / "launch.json").read_text())
 
     def pids(self) -> t.Dict[str, int]:
-        found = {host: self.record(host)["pid"] for host in ORDER}
+        found = {host: self.record(host)["pid"] for host in self.order}
         assert all(os.path.exists("/proc/{0}".format(pid)) for pid in found.values()), found
         return found
 
@@ -108,21 +127,29 @@ def _words(pid: int) -> t.List[str]:
     return pathlib.Path("/proc/{0}/cmdline".format(pid)).read_text().split("\0")
 
 
-@pytest.fixture(scope="module")
-def fleet(prepared: pathlib.Path) -> t.Iterator[Fleet]:
+AnyFleet = t.TypeVar("AnyFleet", bound=Fleet)
+
+
+def fresh_fleet(prepared: pathlib.Path, kind: t.Type[AnyFleet]) -> t.Iterator[AnyFleet]:
+    """A fleet in a folder of its own; whatever still runs in it is removed at the end."""
     need_docker()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="npuf-"))
     shutil.copytree(prepared / "models", folder / "models")
-    fleet = Fleet(folder)
+    fleet = kind(folder)
     try:
         yield fleet
     finally:
         fleet.gateway.stop()
-        for name in ORDER:
+        for name in fleet.order:
             if (folder / name / "supervisor").exists():
                 home = {"home": str(folder / name), "venv": str(folder / name / "venv")}
                 fleet.task({"npufleet.ascend.vllm_engine": fleet.options(name=NAME, state="absent", **home)})
         shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def fleet(prepared: pathlib.Path) -> t.Iterator[Fleet]:
+    yield from fresh_fleet(prepared, Fleet)
 
 
 def changed(counts: t.Dict[str, int]) -> t.Set[str]:
