@@ -258,3 +258,10 @@ def test_whoever_plans_an_engine_on_several_hosts_checks_them_before_it_acts(pat
     assert imported[planned + 1] == "precheck_groups.yml"
     # What comes after it acts, or checks each engine.
     assert None in imported[planned + 2 :]
+
+
+def test_a_rollback_wants_nothing_that_only_a_plan_or_a_recipe_would_tell():
+    first = load("roles/vllm_engine/tasks/rollback_engine.yml")[0]
+    assert first["ansible.builtin.import_tasks"] == "options.yml"
+    told = load("roles/vllm_engine/tasks/options.yml")
+    assert [list(task) for task in told] == [["name", "ansible.builtin.set_fact"]]
