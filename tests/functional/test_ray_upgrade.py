@@ -185,29 +185,27 @@ def test_a_version_without_ray_on_one_host_puts_the_whole_engine_back(fleet: Ray
     assert fleet.serves(16)
 
 
-def test_rollback_brings_ray_back_after_an_upgrade_to_an_engine_without_it(fleet: RayFleet) -> None:
-    fleet.distributed = "native"
+def test_rollback_brings_the_earlier_spec_back_with_ray(fleet: RayFleet) -> None:
+    daemons = fleet.daemons()
     with fleet.clients() as clients:
-        done, _counts = fleet.play("upgrade", BETTER)
-        assert done and fleet.daemons() == set() and fleet.gateway.serving() == {HEAD, "other"}, fleet.output
-        fleet.distributed = "ray"
         # What the inventory says by now does not count.
-        done, _counts = fleet.play("rollback", BROKEN)
-    assert done and clients.failed() == [], fleet.output
-    assert fleet.serves(16)
-
-
-def test_an_upgrade_that_was_killed_is_finished_by_the_next(fleet: RayFleet) -> None:
-    before = fleet.record(HEAD)["pid"]
-    # Ray is there again on both hosts, nobody knows yet whether the engine is, and the head is drained.
-    fleet.killed(lambda: gone(before) and len(fleet.daemons()) == 2, SPECS)
-    with fleet.clients() as clients:
-        done, _counts = fleet.play("upgrade", SPECS)
-    assert done and clients.failed() == [], fleet.output
-    assert fleet.serves(8)
+        done, counts = fleet.play("rollback", BROKEN)
+    assert done and clients.failed() == [] and changed(counts) == BOTH, fleet.output
+    assert fleet.serves(8) and not daemons & fleet.daemons()
 
 
 def test_site_takes_ray_away_with_consent(fleet: RayFleet) -> None:
     fleet.distributed, fleet.replace = "native", True
     assert fleet.deploy(SPECS), fleet.output
     assert fleet.daemons() == set() and fleet.gateway.serving() == {HEAD, "other"}
+
+
+def test_an_upgrade_that_brings_ray_again_and_is_killed_is_finished_by_the_next(fleet: RayFleet) -> None:
+    fleet.distributed, fleet.replace = "ray", None
+    before = fleet.record(HEAD)["pid"]
+    # Ray is there on both hosts, nobody knows yet whether the engine is, and the head is drained.
+    fleet.killed(lambda: gone(before) and len(fleet.daemons()) == 2, BETTER)
+    with fleet.clients() as clients:
+        done, _counts = fleet.play("upgrade", BETTER)
+    assert done and clients.failed() == [], fleet.output
+    assert fleet.serves(16)
