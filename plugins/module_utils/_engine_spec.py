@@ -128,8 +128,12 @@ class EngineSpec(t.NamedTuple):
 
 
 def engine_folder(params: t.Mapping[str, t.Any]) -> str:
-    """The folder below ``home`` that belongs to the engine."""
-    return params["home"].rstrip("/") + "/engines/" + params["name"]
+    """Return the folder below ``home`` that belongs to the engine, whatever else it is to be.
+
+    :raises SpecError: name or home, another path, the port or the environment is wrong
+    """
+    _check_names(params)
+    return str(params["home"].rstrip("/") + "/engines/" + params["name"])
 
 
 def build_spec(
@@ -141,9 +145,8 @@ def build_spec(
     :param cann: what CANN's scripts set on this host, for an engine on NPUs outside a container
     :raises SpecError, ArgumentError, ContainerError, RayError: names the option that is wrong
     """
-    _check_names(params)
-    check_owned(params["args"])
     folder = engine_folder(params)
+    check_owned(params["args"])
     container = build_container(params, folder, exists) if params["runtime"] == "docker" else None
     venv = (params["venv"] or "").rstrip("/")
     env = dict(ACCELERATOR_ENV[params["accelerator"]], **(_folders_env(venv, folder) if container is None else _container_env(folder)))

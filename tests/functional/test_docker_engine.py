@@ -358,3 +358,34 @@ def test_the_role_brings_an_engine_to_another_image_and_back(bench: DockerBench)
     assert not role("upgrade", "two")
     assert role("rollback", "two") and image() == "one"
     assert not role("rollback", "two")
+
+
+def test_rollback_of_an_engine_on_npus_needs_neither_plan_nor_recipe(bench: DockerBench) -> None:
+    """Its chips come from a plan and its image from a recipe, and rollback.yml looks at neither: what the host has kept counts."""
+    two = bench.npu(container={"image": IMAGE + ":two"})
+    assert bench.engine(**bench.npu())["engine"]["ready"] and bench.engine(replace=True, **two)["engine"]["ready"], bench.output
+    host = {
+        "ansible_connection": "local",
+        "ansible_python_interpreter": sys.executable,
+        "vllm_engine_accelerator": "ascend",
+        "vllm_engine_recipe": "deepseek-r1-w8a8",
+        "vllm_engine_home": str(bench.home),
+        "vllm_engine_name": "demo",
+        "vllm_engine_model": str(bench.model),
+        "vllm_engine_container": {"name": NAME},
+        "vllm_engine_replace": True,
+    }
+    (bench.folder / "inventory.yml").write_text(yaml.safe_dump({"engines": {"hosts": {"npu-01": host}}}))
+
+    def rollback() -> bool:
+        return bench.run("ansible-playbook", "-i", str(bench.folder / "inventory.yml"), "npufleet.ascend.rollback").returncode == 0
+
+    docker("tag", IMAGE + ":one", IMAGE + ":kept")
+    docker("image", "rm", IMAGE + ":one")
+    refused = not rollback()
+    docker("tag", IMAGE + ":kept", IMAGE + ":one")
+    docker("image", "rm", IMAGE + ":kept")
+    assert refused and "The engine demo is as it was before and serves, since the new one failed: the image" in bench.output, bench.output
+    assert bench.inspect()["Config"]["Image"] == IMAGE + ":two"
+    assert rollback() and bench.inspect()["Config"]["Image"] == IMAGE + ":one", bench.output
+    assert rollback() and " changed=0 " in bench.output, bench.output
