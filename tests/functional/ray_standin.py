@@ -36,11 +36,6 @@ def install(venv: pathlib.Path) -> None:
         path = venv / "bin" / name
         path.write_text(runner.format(venv / "site", sys.executable, os.path.abspath(__file__), name))
         path.chmod(0o755)
-    parser = venv / "site/vllm/entrypoints/launchers/cli_args.py"
-    option = '    parser.add_argument("--distributed-executor-backend", choices=["external_launcher", "mp", "ray", "uni"])\n'
-    # Those that join hosts without Ray; the engine has no use for them.
-    native = "".join('    parser.add_argument("--{0}")\n'.format(name) for name in ("nnodes", "node-rank", "master-addr", "master-port"))
-    parser.write_text(parser.read_text().replace("    return parser\n", option + native + "    return parser\n"))
 
 
 def connect(gcs: str) -> socket.socket:

@@ -27,6 +27,7 @@ def make_arg_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     for name in ("data-parallel-address", "master-addr"):
         parser.add_argument("--" + name)
     parser.add_argument("--api-server-count", type=int)
+    parser.add_argument("--distributed-executor-backend", choices=["external_launcher", "mp", "ray", "uni"])
     parser.add_argument("--additional-config", type=json.loads)
     parser.add_argument("--compilation-config", type=json.loads)
     parser.add_argument("--gpu-memory-utilization", type=float, default=0.92)
