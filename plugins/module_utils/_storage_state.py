@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import typing as t
 
 from ansible_collections.npufleet.ascend.plugins.module_utils._command import Runner
@@ -91,13 +92,21 @@ def parse_fstab(text: str) -> t.List[FstabLine]:
 def find_device(spec: str, root: str = "") -> str:
     """Path of the device that ``spec`` names: a path, UUID=... or LABEL=....
 
-    :raises NpufleetError: there is none
+    :raises NpufleetError: there is none, or it is no disk
     """
     name, equals, value = spec.partition("=")
     path = "/dev/disk/by-{0}/{1}".format(name.lower(), value.strip('"')) if equals and name in ("UUID", "LABEL") else spec
     if not path.startswith("/dev/") or not os.path.exists(root + path):
         raise NpufleetError(
             "there is no device {0}".format(spec),
+            where="host_storage, device",
+            remedy="Use a path below /dev/disk/by-id, as lsblk shows it",
+        )
+    found = os.stat(root + path).st_mode
+    # Tests have plain files in the place of disks.
+    if not stat.S_ISBLK(found) and not stat.S_ISREG(found):
+        raise NpufleetError(
+            "{0} is no block device".format(spec),
             where="host_storage, device",
             remedy="Use a path below /dev/disk/by-id, as lsblk shows it",
         )

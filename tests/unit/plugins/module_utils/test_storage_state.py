@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from ansible_collections.npufleet.ascend.plugins.module_utils._command import CommandResult
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
@@ -62,6 +64,14 @@ def test_devices_are_found_by_any_name(disks):
 def test_a_device_that_is_none(disks, spec):
     with pytest.raises(NpufleetError, match="there is no device"):
         find_device(spec, str(disks.root))
+
+
+def test_what_is_there_and_no_disk(disks):
+    os.mkfifo(str(disks.root / "dev" / "initctl"))
+    (disks.root / "dev" / "shm").mkdir()
+    for spec in ("/dev/initctl", "/dev/shm"):
+        with pytest.raises(NpufleetError, match=spec + " is no block device"):
+            find_device(spec, str(disks.root))
 
 
 def test_no_links_at_all(tmp_path):
