@@ -25,7 +25,7 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._files import make
 from ansible_collections.npufleet.ascend.plugins.module_utils._host import check_disk
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_http import Opener, make_opener, split_credentials
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_names import REFERER
-from ansible_collections.npufleet.ascend.plugins.module_utils._package_wanted import without_password
+from ansible_collections.npufleet.ascend.plugins.module_utils._package_wanted import shown_address, without_password
 from ansible_collections.npufleet.ascend.plugins.module_utils._sha256sums import CHUNK_BYTES, file_sha256
 
 MEGABYTE = 1000 * 1000
@@ -104,6 +104,7 @@ class Fetch:
     def __init__(self, url: str, path: str, sha256: str, clock: Clock, opener: t.Optional[Opener] = None) -> None:
         self._url, self._headers = split_credentials(url)
         self._shown = without_password(url)
+        self._where = shown_address(url)
         self._path, self._part = path, path + ".part"
         self._sha256 = sha256
         self._clock = clock
@@ -262,7 +263,7 @@ class Fetch:
         return Fetched(True, have, have, actual, seconds=self._clock.now() - state.started)
 
     def _error(self, what: str, remedy: str) -> FetchError:
-        return FetchError("{0}: {1}".format(os.path.basename(self._path), what), where=self._shown, remedy=remedy)
+        return FetchError("{0}: {1}".format(os.path.basename(self._path), what), where=self._where, remedy=remedy)
 
 
 def _same(stream: t.IO[bytes], path: str) -> bool:

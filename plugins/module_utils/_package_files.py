@@ -22,7 +22,7 @@ from ansible_collections.npufleet.ascend.plugins.module_utils._host import check
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_archive import Member, copy_member, find_member
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_flags import FLAGS
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_names import member_pattern
-from ansible_collections.npufleet.ascend.plugins.module_utils._package_wanted import Wanted, without_password
+from ansible_collections.npufleet.ascend.plugins.module_utils._package_wanted import Wanted, shown_address
 from ansible_collections.npufleet.ascend.plugins.module_utils._sha256sums import CHUNK_BYTES
 
 RUN_MODE = 0o700
@@ -76,14 +76,7 @@ def verify(wanted: Wanted, path: str, sums: Sums, unverified_ok: bool, keep: boo
     :raises FileError: its sum is wrong, or there is none to compare with
     """
     name = os.path.basename(path)
-    expected = wanted.sha256(name)
-    if not expected and not unverified_ok:
-        raise FileError(
-            "nobody published a SHA-256 sum of {0}, and none is given".format(name),
-            where=path,
-            remedy="Give its sum in sha256 of the package or in checksums; or set unverified_ok (ascend_package_unverified_ok) to true to "
-            "execute it unchecked as root",
-        )
+    expected = check_sum_known(wanted, name, unverified_ok, path)
     actual = sums.of(path, keep)
     if expected and actual != expected:
         raise FileError(
@@ -92,6 +85,22 @@ def verify(wanted: Wanted, path: str, sums: Sums, unverified_ok: bool, keep: boo
             remedy="Delete the file and get it again; if the sum was given by hand, check that",
         )
     return actual
+
+
+def check_sum_known(wanted: Wanted, name: str, unverified_ok: bool, where: str) -> str:
+    """Return the sum that a file of that name must have; '' where there is none and it may be executed all the same.
+
+    :raises FileError: there is none to compare with. That is known before the file is there.
+    """
+    expected = wanted.sha256(name)
+    if expected or unverified_ok:
+        return expected
+    raise FileError(
+        "nobody published a SHA-256 sum of {0}, and none is given".format(name),
+        where=where,
+        remedy="Check the version; or give the sum in sha256 of the package or in checksums (ascend_package_checksums); or set unverified_ok "
+        "(ascend_package_unverified_ok) to true to execute it unchecked as root",
+    )
 
 
 def member_of(wanted: Wanted, path: str) -> t.Optional[Member]:
@@ -170,7 +179,7 @@ def _copy_verified(source: str, target: str, digest: str) -> None:
 
 def missing_file(wanted: Wanted, folder: str) -> str:
     """Say which file is not there and where to get it."""
-    name, url = wanted.path or wanted.artifact.file, without_password(wanted.artifact.url)
+    name, url = wanted.path or wanted.artifact.file, shown_address(wanted.artifact.url)
     if not url:
         return "the file {0} is not in {1}; get it from Huawei support (https://support.huawei.com)".format(name, folder)
     return "the file {0} is not in {1}; put it there, or set download ({2}_download) to let this host get it from {3}".format(

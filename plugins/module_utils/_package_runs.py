@@ -14,10 +14,18 @@ import shutil
 import typing as t
 
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
-from ansible_collections.npufleet.ascend.plugins.module_utils._package_files import Sums, member_of, missing_file, stage, unstage, verify
+from ansible_collections.npufleet.ascend.plugins.module_utils._package_files import (
+    Sums,
+    check_sum_known,
+    member_of,
+    missing_file,
+    stage,
+    unstage,
+    verify,
+)
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_flags import FLAGS, REMOVE, Options, can_check, install_options
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_job import Run
-from ansible_collections.npufleet.ascend.plugins.module_utils._package_names import version_in
+from ansible_collections.npufleet.ascend.plugins.module_utils._package_names import same_file, version_in
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_plan import Step, Target
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_prerequisites import Problem
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_record import DONE, Record, Records, firmware_number, unfinished
@@ -31,6 +39,7 @@ class Source(t.NamedTuple):
 
     :param fault: why it cannot be used
     :param missing: the file is only not there yet
+    :param unusable: why it cannot be used once it is there
     :param size: bytes of the .run, which is copied
     """
 
@@ -40,6 +49,7 @@ class Source(t.NamedTuple):
     wanted: t.Optional[Wanted] = None
     fault: t.Optional[Problem] = None
     missing: bool = False
+    unusable: t.Optional[Problem] = None
     url: str = ""
     size: int = 0
 
@@ -66,13 +76,25 @@ class Sources:
         path = wanted.locate(folder)
         if not path:
             fault = Problem(missing_file(wanted, folder), "Bring the file there", later=True)
-            return Source(wanted=wanted, fault=fault, missing=True, url=wanted.artifact.url)
+            return Source(wanted=wanted, fault=fault, missing=True, url=wanted.artifact.url, unusable=self._without_sum(wanted))
         try:
             digest = verify(wanted, path, self._sums, self._params["unverified_ok"], self._keep)
             member = member_of(wanted, path)
         except NpufleetError as exc:
             return Source(path=path, wanted=wanted, fault=Problem("{0} ({1})".format(exc.what, path), exc.remedy or ""))
         return Source(path=path, digest=digest, wanted=wanted, size=member.size if member else os.path.getsize(path))
+
+    def _without_sum(self, wanted: Wanted) -> t.Optional[Problem]:
+        """Gigabytes are not fetched to find out then that they may not be executed."""
+        name = os.path.basename(wanted.path or wanted.artifact.file)
+        # A sum may be given for another spelling of the name (x86-64, x86_64), which the file may have once it is there.
+        if not wanted.path:
+            name = next((given for given in wanted.sums if given and same_file(given, wanted.artifact)), name)
+        try:
+            check_sum_known(wanted, name, self._params["unverified_ok"], name)
+        except NpufleetError as exc:
+            return Problem(exc.what, exc.remedy or "")
+        return None
 
     def uninstaller(self, kind: str, installed: Installed, machine: str) -> Source:
         """Return the uninstall script of an installed package; where there is none, the package file that it came from."""
@@ -87,7 +109,7 @@ class Sources:
             return Source(fault=Problem(nothing, "Give version and file of the package in packages ({0})".format(exc.what)))
         source = self.package(wanted)
         if source.missing and source.fault:
-            return source._replace(fault=Problem("{0}, and {1}".format(nothing, source.fault.what), source.fault.remedy), url="")
+            return source._replace(fault=Problem("{0}, and {1}".format(nothing, source.fault.what), source.fault.remedy), unusable=None, url="")
         return source
 
     def _as_installed(self, kind: str, installed: Installed, machine: str) -> Wanted:

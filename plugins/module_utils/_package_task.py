@@ -169,6 +169,8 @@ class PackageTask:
         found += _checks().check_all(self._case(plan, state))
         for step in plan.steps:
             source = self._source(step.kind, step.action, state)
+            if source.unusable:
+                found.append(source.unusable)
             if source.fault and not (source.missing and self._params["download"] and source.url):
                 found.append(source.fault)
             elif source.size > disk_free(self._params["record_folder"]):

@@ -109,6 +109,11 @@ def without_password(text: str) -> str:
     return _PASSWORD.sub(r"\1***@", text)
 
 
+def shown_address(url: str) -> str:
+    """A URL for messages: without credentials, and without its scheme. Ansible blots out what the options url and mirror hold as it stands."""
+    return without_password(url).partition("://")[2] or url
+
+
 def _read(entry: t.Mapping[str, t.Any], params: t.Mapping[str, t.Any], machine: str) -> Wanted:
     kind, version = str(entry["name"]), entry.get("version")
     chip, arch = entry.get("chip") or params.get("chip"), entry.get("arch") or params.get("arch") or _known(machine)

@@ -50,8 +50,8 @@ def world(tmp_path, monkeypatch):
     return world
 
 
-def run(world, *packages, check=False, host=None, **changes):
-    task = PackageTask(world.params(*packages, **changes), host or world.host(), world.clock.clock(), boot_id_file=world.boot_id)
+def run(world, *packages, check=False, host=None, opener=None, **changes):
+    task = PackageTask(world.params(*packages, **changes), host or world.host(), world.clock.clock(), opener, boot_id_file=world.boot_id)
     return task.execute(check)
 
 
@@ -402,6 +402,24 @@ def test_what_an_earlier_task_puts_right_does_not_stop_check_mode(world):
         run(world, *OLD)
     with pytest.raises(InTheWayError, match="nobody has accepted"):
         run(world, *OLD, check=True, accept_licences=False)
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_a_file_that_could_not_be_used_is_refused_before_it_is_fetched(world, check):
+    fetched = []
+    options = {"download": True, "check": check, "opener": lambda *_args, **_more: fetched.append(1)}
+    with pytest.raises(InTheWayError, match=r"nobody published a SHA-256 sum of Ascend-hdk-910b-npu_25\.9\.9_linux-x86-64\.zip") as caught:
+        run(world, "driver=25.9.9", "firmware=25.9.9", **options)
+    assert str(caught.value).count("nobody published") == 1 and "ascend_package_unverified_ok" in str(caught.value)
+    assert fetched == [] and world.started == []
+
+
+def test_a_sum_for_the_other_spelling_of_the_name_counts_before_the_file_is_there(world):
+    world.sums["Ascend-hdk-910b-npu_25.9.9_linux-x86_64.zip"] = "0" * 64
+    foretold = run(world, "driver=25.9.9", check=True, download=True)
+    assert foretold["needed_files"] == ["Ascend-hdk-910b-npu_25.9.9_linux-x86-64.zip"]
+    world.sums.clear()
+    assert run(world, "driver=25.9.9", check=True, download=True, unverified_ok=True)["changed"]
 
 
 def test_what_no_source_says_is_a_doubt_and_no_problem(world):

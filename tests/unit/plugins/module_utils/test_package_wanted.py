@@ -8,7 +8,7 @@ import pytest
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_names import BASE
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_table import SUMS
-from ansible_collections.npufleet.ascend.plugins.module_utils._package_wanted import read_kinds, read_packages, without_password
+from ansible_collections.npufleet.ascend.plugins.module_utils._package_wanted import read_kinds, read_packages, shown_address, without_password
 from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.package_fakes import put
 
 SUM = "ab" * 32
@@ -170,3 +170,10 @@ def test_names_are_enough_to_remove():
 )
 def test_credentials_are_not_shown(text, shown):
     assert without_password(text) == shown
+
+
+def test_an_address_in_a_message_holds_no_value_of_a_secret_option():
+    # Ansible puts stars wherever the value of an option with no_log stands, and url and mirror hold whole addresses.
+    assert shown_address("http://mirror.example.com/CANN/x.run") == "mirror.example.com/CANN/x.run"
+    assert shown_address("https://me:secret@mirror.example.com/x") == "***@mirror.example.com/x"
+    assert shown_address("") == ""
