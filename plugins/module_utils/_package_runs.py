@@ -109,7 +109,9 @@ class Sources:
             return Source(fault=Problem(nothing, "Give version and file of the package in packages ({0})".format(exc.what)))
         source = self.package(wanted)
         if source.missing and source.fault:
-            return source._replace(fault=Problem("{0}, and {1}".format(nothing, source.fault.what), source.fault.remedy), unusable=None, url="")
+            return source._replace(
+                fault=Problem("{0}, and {1}".format(nothing, source.fault.what), source.fault.remedy), unusable=None, url=""
+            )
         return source
 
     def _as_installed(self, kind: str, installed: Installed, machine: str) -> Wanted:

@@ -238,6 +238,19 @@ def test_a_look_at_a_layer_starts_no_process_of_ansible_for_includes(role):
     assert [key for task in tasks for key in task if key.startswith("ansible.builtin.include")] == []
 
 
+@pytest.mark.parametrize("role", [*LAYERS, "offline_bundle"])
+def test_a_role_does_not_refuse_the_variables_that_it_makes_itself(role):
+    made = {name for path in TASK_FILES if path.startswith("roles/{0}/".format(role)) for name in names_made_by(load(path))}
+    own = {name for name in made if name.startswith(role + "_")} - set(defaults_of(role))
+    refused = load("roles/{0}/vars/main.yml".format(role))["__{0}_unknown".format(role)]
+    assert sorted(own) == sorted(re.findall("'({0}_[a-z_]+)'".format(role), refused))
+
+
+def test_a_table_that_the_preflight_has_shown_is_not_shown_again():
+    (shown,) = [task for task in load("roles/kunpeng_host/tasks/tuning.yml") if "ansible.builtin.debug" in task]
+    assert "kunpeng_host_due is not defined" in shown["when"]
+
+
 @pytest.mark.parametrize("number", range(3))
 def test_a_host_without_work_leaves_a_play_of_the_layers_before_its_tasks(number):
     first, *rest = load("playbooks/layers.yml")[number]["tasks"]

@@ -22,6 +22,10 @@ REFUSED = {
     "cann_packages=['toolkitt']": "Got no match for: toolkitt",
     "ascend_driver_version=26.0.rc1 ascend_driver_accept_licence=false": "licence",
     "ascend_driver_version=25.2.0": "allow_downgrade",
+    "ascend_driver_version=25.9.9": "nobody published a SHA-256 sum of Ascend-hdk-910b-npu_25.9.9_linux-",
+    "ascend_driver_version=26.0.rc1 npufleet_download=false": "is not in /var/lib/npufleet/packages",
+    "npufleet_serial=some": "some is no number of hosts",
+    "kunpeng_host_hugepage=[]": "kunpeng_host_hugepage is no variable of the role kunpeng_host",
 }
 
 

@@ -202,9 +202,7 @@ def test_pauses_grow_and_outlast_a_slice(path):
     assert len(server.requests) == MOST_FAILURES
     assert server.clock.time - 1000 == pytest.approx(1 + 2 + 4 + 8 + 16)
     assert "it is tried again soon: the server answered 503" in notes
-    assert str(caught.value).startswith(
-        "x.run: cannot fetch it after 6 tries: the server answered 503. Where: ***@mirror.example.com/"
-    )
+    assert str(caught.value).startswith("x.run: cannot fetch it after 6 tries: the server answered 503. Where: ***@mirror.example.com/")
     assert "secret" not in str(caught.value)
     # The next run counts anew, and takes what is there.
     server.plays = ["ok"]

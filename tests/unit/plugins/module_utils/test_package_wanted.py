@@ -8,7 +8,12 @@ import pytest
 from ansible_collections.npufleet.ascend.plugins.module_utils._errors import NpufleetError
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_names import BASE
 from ansible_collections.npufleet.ascend.plugins.module_utils._package_table import SUMS
-from ansible_collections.npufleet.ascend.plugins.module_utils._package_wanted import read_kinds, read_packages, shown_address, without_password
+from ansible_collections.npufleet.ascend.plugins.module_utils._package_wanted import (
+    read_kinds,
+    read_packages,
+    shown_address,
+    without_password,
+)
 from ansible_collections.npufleet.ascend.tests.unit.plugins.module_utils.package_fakes import put
 
 SUM = "ab" * 32
