@@ -178,7 +178,8 @@ def _parts(host: Mapping, platform: Platform, systems: Mapping) -> t.Iterator[t.
     wheels = _all(host, "wheels")
     if wheels:
         yield _wheels_part(wheels, platform, host["name"])
-    for image in _all(host, "images"):
+    # A host whose layers are prepared, and that has no engine yet, asks for no image, and says so by an empty name.
+    for image in filter(None, _all(host, "images")):
         file = "{0}-{1}.tar".format(_SAFE.sub("_", image), platform.arch)
         yield {"kind": "image", "folder": "images", "file": file, "image": image, "arch": DEB_ARCHES[platform.arch]}
 

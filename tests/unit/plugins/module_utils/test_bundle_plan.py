@@ -237,3 +237,8 @@ def test_images_are_one_file_for_each_architecture():
         ("quay.io_ascend_vllm-ascend_v0.23.0-aarch64.tar", "arm64"),
         ("quay.io_ascend_vllm-ascend_v0.23.0-x86_64.tar", "amd64"),
     ]
+
+
+def test_a_host_without_an_engine_needs_no_image():
+    plan = make_plan([host(DEBIAN, {"os_packages": ["numactl"], "images": [""]})], SYSTEMS)
+    assert [part["kind"] for part in plan["parts"]] == ["apt"]
