@@ -251,6 +251,12 @@ def test_a_table_that_the_preflight_has_shown_is_not_shown_again():
     assert "kunpeng_host_due is not defined" in shown["when"]
 
 
+def test_packages_that_cannot_be_installed_are_told_with_what_to_do():
+    *tools, told = load("roles/kunpeng_host/tasks/packages_install.yml")
+    assert [task["failed_when"] for task in tools] == [False, False, False]
+    assert all(task["register"] in str(told["vars"]) for task in tools[1:]) and "What to do: " in told["ansible.builtin.assert"]["fail_msg"]
+
+
 @pytest.mark.parametrize("number", range(3))
 def test_a_host_without_work_leaves_a_play_of_the_layers_before_its_tasks(number):
     first, *rest = load("playbooks/layers.yml")[number]["tasks"]
