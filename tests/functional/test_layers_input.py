@@ -25,8 +25,6 @@ PREPARE = {
     '{"npufleet_serial": [1, "25 %"]}': "25 % is no number of hosts. Where: npufleet_serial.",
     '{"kunpeng_host_hugepage": []}': "kunpeng_host_hugepage is no variable of the role kunpeng_host",
     '{"npufleet_layers": ["ascend_driver"], "ascend_driver_verison": "25.5.0"}': "ascend_driver_verison is no variable of the role ascend_driver",
-    '{"npufleet_layers": ["cann"], "cann_versoin": "8.5.0"}': "cann_versoin is no variable of the role cann",
-    '{"npufleet_layers": ["container_runtime"], "container_runtime_restert": true}': "container_runtime_restert is no variable of the role",
     '{"npufleet_layers": ["ascend_driver"], "npufleet_reboot": "maybe"}': "maybe is no answer to whether bare may be rebooted.",
     '{"npufleet_layers": ["ascend_driver"], "ascend_driver_chip": "910z"}': "There is no driver package for the chip 910z. Where: ascend_driver_chip.",
     '{"npufleet_layers": ["cann"], "cann_chip": "910z"}': "There are no CANN operators for the chip 910z. Where: cann_chip.",
@@ -71,6 +69,21 @@ def test_one_message_before_anything_is_touched(site: Site, variables: str) -> N
     done = site.preflight(variables)
     assert done.returncode != 0 and PREPARE[variables] in done.stdout + done.stderr, done.stdout + done.stderr
     assert "What to do: " in done.stdout and "failed=1" in done.stdout and "changed=0" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["cann_versoin", "container_runtime_restert"])
+def test_names_that_may_belong_to_something_else_are_told(site: Site, name: str) -> None:
+    layer = name.rpartition("_")[0]
+    done = site.preflight(json.dumps({"npufleet_layers": [layer], name: "8.5.0"}))
+    assert "{0} is no variable of the role {1}, which ignores it.".format(name, layer) in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("role", ["vllm_engine", "vllm_gateway"])
+def test_misspelt_variables_of_engines_and_gateways_are_refused(site: Site, role: str) -> None:
+    ask = {"ansible.builtin.import_role": {"name": "npufleet.ascend." + role, "tasks_from": "preflight"}}
+    done = site.play(json.dumps([{"hosts": "engines", "gather_facts": False, "tasks": [ask]}]), "-e", role + "_adress=0.0.0.0")
+    assert done.returncode != 0 and "{0}_adress is no variable of the role {0}".format(role) in done.stdout, done.stdout + done.stderr
+    assert "What to do: " in done.stdout and "changed=0" in done.stdout
 
 
 @pytest.mark.parametrize("layers", ["remove_layers=cnan", '{"remove_layers": ["vllm_gateway", "cnan"]}'])

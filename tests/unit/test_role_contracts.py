@@ -238,7 +238,7 @@ def test_a_look_at_a_layer_starts_no_process_of_ansible_for_includes(role):
     assert [key for task in tasks for key in task if key.startswith("ansible.builtin.include")] == []
 
 
-@pytest.mark.parametrize("role", [*LAYERS, "offline_bundle"])
+@pytest.mark.parametrize("role", [*LAYERS, "offline_bundle", "vllm_engine", "vllm_gateway"])
 def test_a_role_does_not_refuse_the_variables_that_it_makes_itself(role):
     made = {name for path in TASK_FILES if path.startswith("roles/{0}/".format(role)) for name in names_made_by(load(path))}
     own = {name for name in made if name.startswith(role + "_")} - set(defaults_of(role))
