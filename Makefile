@@ -53,7 +53,7 @@ test-recipes: ## Every command line of the recipes, by the argument parser of ex
 test-hosts: ## Molecule scenarios in which bare servers of several distributions become Ascend hosts
 	@scripts/test.sh hosts
 
-groups: ## The real engine in Docker, on one host and on several, and real Ray, by hand: half an hour
+groups: ## The real engine in Docker, on one host and on several, and real Ray, by hand: an hour or two
 	@scripts/test.sh groups
 
 bench: setup-dev ## Measurements, by hand: prints tables

@@ -164,7 +164,7 @@ def test_a_member_that_dies_takes_all_down_and_tells_why_once(group: Group) -> N
     group.fault_of(HEAD, mode="hang")
     recap = group.play(vllm_engine_wait_timeout=600)
     assert [recap[host]["failed"] for host in (HEAD, MEMBER)] == [1, 1], group.output
-    assert "The engine q on npu-01, npu-02 was taken down whole, as it failed on npu-02." in group.output
+    assert "The engine q on npu-01, npu-02 was taken down whole, as it failed on npu-02: " in group.output
     assert "OSError: libnuma.so.1" in group.output
     assert group.running() == {HEAD: False, MEMBER: False}
     group.fault_of(MEMBER)

@@ -195,6 +195,7 @@ def test_an_upgrade_loses_no_request(fleet: Fleet) -> None:
     assert all(pid != before[host] for host, pid in fleet.pids().items())
     assert fleet.gateway.serving() == HEADS
     assert re.findall(r"PLAY \[Upgrade the engines", fleet.output) == ["PLAY [Upgrade the engines"] * 2, "a batch for each engine"
+    assert "vllm_engine_replace is not set" not in fleet.output, "nobody is asked where another engine serves"
 
 
 def test_a_second_upgrade_changes_nothing(fleet: Fleet) -> None:
