@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import re
 import subprocess
+import typing as t
 
 import pytest
 import yaml
@@ -84,6 +86,23 @@ def test_misspelt_variables_of_engines_and_gateways_are_refused(site: Site, role
     done = site.play(json.dumps([{"hosts": "engines", "gather_facts": False, "tasks": [ask]}]), "-e", role + "_adress=0.0.0.0")
     assert done.returncode != 0 and "{0}_adress is no variable of the role {0}".format(role) in done.stdout, done.stdout + done.stderr
     assert "What to do: " in done.stdout and "changed=0" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("mindstudio", "there"),
+    [(False, set()), (True, {"openjdk-17-jdk", "libcanberra-gtk-module", "java-17-openjdk-devel", "libcanberra-gtk3"})],
+)
+def test_java_and_sound_are_for_mindstudio_alone(site: Site, mindstudio: bool, there: t.Set[str]) -> None:
+    tasks = [
+        {"ansible.builtin.import_role": {"name": "npufleet.ascend.kunpeng_host", "tasks_from": "needs"}},
+        {"ansible.builtin.debug": {"msg": "{{ __kunpeng_host_needs.os_packages.values() | flatten | join(' ') }}"}},
+    ]
+    play = [{"hosts": "engines", "gather_facts": False, "tasks": tasks}]
+    done = site.play(json.dumps(play), "-e", json.dumps({"kunpeng_host_mindstudio": mindstudio}))
+    (told,) = re.findall(r'"msg": "(.*)"', done.stdout)
+    names = set(told.split())
+    assert {"numactl", "pciutils", "net-tools", "gcc", "make", "dkms", "python3-pip", "python3-dev", "python3-devel"} <= names, told
+    assert {name for name in names if "jdk" in name or "canberra" in name} == there
 
 
 @pytest.mark.parametrize("layers", ["remove_layers=cnan", '{"remove_layers": ["vllm_gateway", "cnan"]}'])
