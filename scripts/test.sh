@@ -191,7 +191,7 @@ engine_scenarios() {
 host_scenarios() {
   # Kylin has Python 3.7, which 2.17 is the last to manage.
   if [ -d "$oldest" ]; then echo "2.17.14 $oldest host_prepare"; fi
-  for scenario in host_upgrade remove air_gap aarch64 reboot container_runtime; do echo "newest $newest $scenario"; done
+  for scenario in host_upgrade remove air_gap aarch64 reboot container_runtime site; do echo "newest $newest $scenario"; done
 }
 
 # Environments of the older ansible-core, then scenarios, two at a time: a scenario waits for half of its time.

@@ -41,7 +41,7 @@ def connect(docker_host: str, library: t.Any = None) -> t.Any:
         raise UnreachableError(
             "the Python library {0} is not installed on this host".format(LIBRARY),
             where=sys.executable,
-            remedy="Install the package python3-docker, or docker from PyPI, for this interpreter",
+            remedy="Install the package python3-docker, or docker from PyPI, for this interpreter; vllm_engine_install_prerequisites: true installs it",
         )
     try:
         return library.APIClient(base_url=docker_host, version="auto", timeout=int(MANAGER_SECONDS))

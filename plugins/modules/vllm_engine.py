@@ -280,7 +280,8 @@ REQUIRED_IF = [("runtime", kind, ["venv"]) for kind in ("auto", "systemd", "supe
 def main() -> None:
     module = AnsibleModule(argument_spec=argument_spec(), required_if=REQUIRED_IF, supports_check_mode=True)
     if module.params["runtime"] == "docker" and IMPORT_ERROR and not module.check_mode:
-        module.fail_json(msg=missing_required_lib(LIBRARY, url="https://pypi.org/project/docker/"), exception=IMPORT_ERROR)
+        reason = "for engines in containers (the package python3-docker, which vllm_engine_install_prerequisites: true installs)"
+        module.fail_json(msg=missing_required_lib(LIBRARY, reason, "https://pypi.org/project/docker/"), exception=IMPORT_ERROR)
     try:
         task = EngineTask(module.params, run, fetch, Clock(time.time, time.sleep))
         result = task.execute(module.check_mode)
