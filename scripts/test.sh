@@ -101,6 +101,7 @@ unit() {
 
 functional() {
   say "functional"
+  vendored
   python -m pytest tests/functional -q
 }
 
@@ -166,6 +167,7 @@ recipes() {
 groups() {
   say "groups"
   docker_answers || return 0
+  vendored
   NPUFLEET_E2E_SYSTEMD=1 python -m pytest tests/e2e/test_engine_group.py tests/e2e/test_group_upgrade.py tests/e2e/test_engine_container.py tests/e2e/test_engine_ray.py -q -s
 }
 
