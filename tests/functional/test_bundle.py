@@ -35,6 +35,21 @@ def test_engines_and_gateways_are_asked_alike(site: Site) -> None:
     assert found["gateway"]["platform"] == dict(PLATFORM, arch="aarch64")
 
 
+@pytest.mark.parametrize(
+    ("layers", "asked", "there"), [(["container_runtime"], None, True), (["container_runtime"], False, False), ([], None, False)]
+)
+def test_the_docker_sdk_comes_with_the_container_engine(site: Site, layers: t.List[str], asked: t.Optional[bool], there: bool) -> None:
+    site.inventory["engines"]["vars"].update(
+        npufleet_prepare=True,
+        npufleet_layers=layers,
+        vllm_engine_runtime="docker",
+        vllm_engine_image="registry.example.com/vllm:1",
+        vllm_engine_install_prerequisites=asked,
+    )
+    found = packages(site.needs()["engine"])
+    assert ("docker.io" in found, "python3-docker" in found) == (bool(layers), there), found
+
+
 def test_a_gateway_that_brings_its_own_haproxy_needs_nothing(site: Site) -> None:
     site.inventory["gateways"]["vars"] = {"vllm_gateway_manage_packages": False}
     assert packages(site.needs()["gateway"]) == []
