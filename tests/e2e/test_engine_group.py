@@ -6,15 +6,10 @@
 
 from __future__ import annotations
 
-import pathlib
-import sys
 import time
 import typing as t
 
 import pytest
-
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-
 from group_fleet import ADDRESS, HEAD, MEMBER, PORT, Fleet, changes, container, docker, fleet_of, inspect, pids, remove
 
 

@@ -24,9 +24,8 @@ import urllib.request
 
 import pytest
 import yaml
+from group_fleet import BIN, ROOT, docker
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BIN = ROOT / ".venv/bin"
 HEAD, MEMBER = "npu-01", "npu-02"
 NETWORK, SUBNET = "npufleet-e2e-ray", "10.213.78.0/24"
 ADDRESS = {HEAD: "10.213.78.11", MEMBER: "10.213.78.12"}
@@ -49,13 +48,6 @@ PROGRAMS = {
     "vllm": '#!/bin/sh\nexec /usr/bin/python3 /opt/standin/ray_engine.py "$@"\n',
     "python": '#!/bin/sh\nexec /usr/bin/python3 "$@"\n',
 }
-OPTION = '    parser.add_argument("--distributed-executor-backend", choices=["external_launcher", "mp", "ray", "uni"])\n'
-
-
-def docker(*words: str, check: bool = True) -> str:
-    done = subprocess.run(["docker", *words], capture_output=True, text=True, timeout=300, check=False)
-    assert not check or done.returncode == 0, done.stderr
-    return done.stdout + done.stderr
 
 
 def container(host: str) -> str:
@@ -75,8 +67,6 @@ def make_image(folder: pathlib.Path) -> None:
     for name, text in PROGRAMS.items():
         (folder / "standin/bin" / name).write_text(text)
         (folder / "standin/bin" / name).chmod(0o755)
-    parser = folder / "standin/site/vllm/entrypoints/launchers/cli_args.py"
-    parser.write_text(parser.read_text().replace("    return parser\n", OPTION + "    return parser\n"))
     shutil.copy(ROOT / "tests/e2e/ray_engine.py", folder / "standin/ray_engine.py")
     subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder / "site"), *RAY], check=True)
     (folder / "Dockerfile").write_text(DOCKERFILE.format(base=base.stdout.strip()))

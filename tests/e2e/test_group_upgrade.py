@@ -18,15 +18,11 @@ import os
 import pathlib
 import re
 import subprocess
-import sys
 import time
 import typing as t
 
-import pytest
-
-sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).parents[1] / "functional")]
-
 import gateway_host
+import pytest
 from functional_host import free_port
 from group_fleet import ADDRESS, BIN, HEAD, MEMBER, PORT, ROOT, Fleet, Recap, docker, fleet_of, inspect, pids
 from streaming_clients import TOKENS, Clients
